@@ -1,0 +1,63 @@
+# Everything a contributor or CI runs. The virtual environment makes itself; uv is used when it is
+# on the path, otherwise venv and pip.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+UV := $(shell command -v uv 2>/dev/null)
+
+.DEFAULT_GOAL := help
+.PHONY: help venv check test quick demo bench fmt docs oracle clean
+
+help: ## Show this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+venv: $(STAMP) ## Make the virtual environment
+
+$(STAMP): pyproject.toml
+ifneq ($(UV),)
+	$(UV) venv -q --allow-existing --python $(PYTHON) $(VENV)
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(UV) pip install -q -e '.[cel,cli]' --group dev
+else
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install -q -e '.[cel,cli]' --group dev
+endif
+	@touch $@
+
+check: venv ## Lint, types, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+test: venv ## All tests
+	$(BIN)/python -m pytest
+
+quick: venv ## The tests that take no time, for while you work
+	$(BIN)/python -m pytest -m "not slow"
+
+demo: venv ## Show what dray can do today
+	$(BIN)/python examples/demo.py
+
+bench: venv ## Measure speed against references, side by side
+ifneq ($(UV),)
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(UV) pip install -q --group bench
+else
+	$(BIN)/python -m pip install -q --group bench
+endif
+	$(BIN)/python -m benchmarks
+
+fmt: venv ## Format, and fix what can be fixed
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+docs: venv ## Write the generated parts of docs/
+	$(BIN)/python -m docs.generate
+
+oracle: venv ## Record upstream's answers again (needs Go)
+	$(BIN)/python tests/oracle/record.py
+
+clean: ## Remove what the other targets made
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist

@@ -1,0 +1,453 @@
+"""The tree of failures, shared by every part of dray and by both sides of the wire.
+
+    DrayError
+    ├── ParseError          a text that is not the value it should be (quantity, selector, version)
+    ├── ConfigurationError  dray itself was set up wrongly (feature gates, flags)
+    ├── APIError            code, reason, message, details; becomes a Status and back again
+    │   ├── BadRequest
+    │   │   └── DecodeError     bytes that are not the object they claim to be, with the JSON path
+    │   ├── Unauthorized · Forbidden · NotFound · AlreadyExists · Conflict · Expired
+    │   ├── Invalid         every FieldError at once, each with path, value and rule
+    │   └── TooManyRequests · Unavailable        carry retry_after_seconds
+    ├── TransportError      never arrived, or never answered
+    ├── DriverError         names driver, claim and device
+    ├── CELError            source, position, caret
+    └── InternalError       an invariant broke: log everything, stop the component
+
+A message names the thing, the value and the rule. What does not fit ("no device matches") is an
+answer, not an exception, and has no place here. Upstream counterparts: apimachinery's
+api/errors and util/validation/field.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, ClassVar, Final
+
+__all__ = [
+    "APIError",
+    "AlreadyExists",
+    "BadRequest",
+    "CELError",
+    "Cause",
+    "ConfigurationError",
+    "Conflict",
+    "DecodeError",
+    "DrayError",
+    "DriverError",
+    "Expired",
+    "FieldError",
+    "FieldErrorType",
+    "Forbidden",
+    "InternalError",
+    "Invalid",
+    "NotFound",
+    "ParseError",
+    "StatusDetails",
+    "TooManyRequests",
+    "TransportError",
+    "Unauthorized",
+    "Unavailable",
+    "error_from_status",
+    "quote",
+]
+
+
+class DrayError(Exception):
+    """Anything dray raises on purpose."""
+
+
+class ParseError(DrayError, ValueError):
+    """A text is not the value it should be.
+
+    The decoder adds the JSON path and raises DecodeError; elsewhere the message stands alone.
+    """
+
+    def __init__(self, text: str, rule: str) -> None:
+        super().__init__(f"{quote(shorten(text))}: {rule}")
+        self.text = text
+        self.rule = rule
+
+
+class ConfigurationError(DrayError):
+    """dray was told to run in a way it cannot: the message names the setting and the rule."""
+
+
+class TransportError(DrayError):
+    """A request never arrived, or was never answered: whether it took effect is unknown."""
+
+
+class DriverError(DrayError):
+    """A driver failed, or refused, an operation on a claim's device."""
+
+    def __init__(self, message: str, *, driver: str, claim: str = "", device: str = "") -> None:
+        named = ", ".join(
+            f"{noun} {value}"
+            for noun, value in (("driver", driver), ("claim", claim), ("device", device))
+            if value
+        )
+        super().__init__(f"{named}: {message}")
+        self.message = message
+        self.driver = driver
+        self.claim = claim
+        self.device = device
+
+
+class CELError(DrayError):
+    """An expression does not compile, or fails on a device; says where with a caret."""
+
+    def __init__(self, message: str, *, source: str = "", line: int = 0, column: int = 0) -> None:
+        super().__init__(message)
+        self.message = message
+        self.source = source
+        self.line = line
+        self.column = column
+
+
+class InternalError(DrayError):
+    """An invariant broke. Nobody recovers from this: log everything and stop the component."""
+
+
+# What a client may branch on ------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One entry of a Status' details.causes."""
+
+    reason: str = ""
+    message: str = ""
+    field: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StatusDetails:
+    """What a Status says beyond its sentence, for programs to read."""
+
+    name: str = ""
+    group: str = ""
+    kind: str = ""
+    uid: str = ""
+    causes: tuple[Cause, ...] = ()
+    retry_after_seconds: int = 0
+
+
+@dataclass(eq=False)
+class APIError(DrayError):
+    """A refused request. Subclasses fix code and reason; the wire form is a v1 Status."""
+
+    message: str
+    details: StatusDetails = field(default_factory=StatusDetails)
+
+    code: ClassVar[int] = 500
+    reason: ClassVar[str] = "InternalError"
+
+    def __post_init__(self) -> None:
+        super().__init__(self.message)
+
+    def __str__(self) -> str:
+        return self.message
+
+    def as_status(self) -> dict[str, Any]:
+        """The body a server answers with, as plain JSON values."""
+        told = self.details
+        details = _present(
+            name=told.name,
+            group=told.group,
+            kind=told.kind,
+            uid=told.uid,
+            causes=[
+                _present(reason=cause.reason, message=cause.message, field=cause.field)
+                for cause in told.causes
+            ],
+            retryAfterSeconds=told.retry_after_seconds,
+        )
+        status: dict[str, Any] = {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Failure",
+            "message": self.message,
+            "reason": self.reason,
+        }
+        if details:
+            status["details"] = details
+        status["code"] = self.code
+        return status
+
+
+class BadRequest(APIError):
+    """The request itself makes no sense; repeating it unchanged never helps."""
+
+    code = 400
+    reason = "BadRequest"
+
+
+class DecodeError(BadRequest):
+    """Bytes that are not the object they claim to be.
+
+    `path` is where, in JSON path form (`spec.devices[3].name`, empty for the document itself);
+    `rule` is what was expected there.
+    """
+
+    def __init__(self, rule: str, *, path: str = "") -> None:
+        super().__init__(f"{path}: {rule}" if path else rule)
+        self.rule = rule
+        self.path = path
+
+
+class Unauthorized(APIError):
+    """Nobody knows who is asking."""
+
+    code = 401
+    reason = "Unauthorized"
+
+
+class Forbidden(APIError):
+    """We know who is asking, and they may not."""
+
+    code = 403
+    reason = "Forbidden"
+
+
+class NotFound(APIError):
+    """There is no such object, or no such resource."""
+
+    code = 404
+    reason = "NotFound"
+
+
+class AlreadyExists(APIError):
+    """The name is taken."""
+
+    code = 409
+    reason = "AlreadyExists"
+
+
+class Conflict(APIError):
+    """The object changed since the caller read it: read again, then try again."""
+
+    code = 409
+    reason = "Conflict"
+
+
+class Expired(APIError):
+    """The revision asked for is no longer kept: list again."""
+
+    code = 410
+    reason = "Expired"
+
+
+class TooManyRequests(APIError):
+    """The caller asks too often; `details.retry_after_seconds` says when to come back."""
+
+    code = 429
+    reason = "TooManyRequests"
+
+
+class Unavailable(APIError):
+    """The server cannot answer now; `details.retry_after_seconds` says when to come back."""
+
+    code = 503
+    reason = "ServiceUnavailable"
+
+
+# Field errors ----------------------------------------------------------------------------------
+
+
+class FieldErrorType(Enum):
+    """Why a field was refused. The value is the reason a Status' cause carries."""
+
+    REQUIRED = "FieldValueRequired"
+    INVALID = "FieldValueInvalid"
+    NOT_SUPPORTED = "FieldValueNotSupported"
+    DUPLICATE = "FieldValueDuplicate"
+    FORBIDDEN = "FieldValueForbidden"
+    TOO_LONG = "FieldValueTooLong"
+    TOO_MANY = "FieldValueTooMany"
+    NOT_FOUND = "FieldValueNotFound"
+    TYPE_INVALID = "FieldValueTypeInvalid"
+    INTERNAL = "InternalError"
+
+
+_TITLES: Final[Mapping[FieldErrorType, str]] = {
+    FieldErrorType.REQUIRED: "Required value",
+    FieldErrorType.INVALID: "Invalid value",
+    FieldErrorType.NOT_SUPPORTED: "Unsupported value",
+    FieldErrorType.DUPLICATE: "Duplicate value",
+    FieldErrorType.FORBIDDEN: "Forbidden",
+    FieldErrorType.TOO_LONG: "Too long",
+    FieldErrorType.TOO_MANY: "Too many",
+    FieldErrorType.NOT_FOUND: "Not found",
+    FieldErrorType.TYPE_INVALID: "Invalid value",
+    FieldErrorType.INTERNAL: "Internal error",
+}
+
+# For these the value says nothing, or is too big to repeat.
+_WITHOUT_VALUE: Final = frozenset(
+    {
+        FieldErrorType.REQUIRED,
+        FieldErrorType.FORBIDDEN,
+        FieldErrorType.TOO_LONG,
+        FieldErrorType.INTERNAL,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """One broken rule: where, which value, which rule. Its text is upstream's, word for word."""
+
+    type: FieldErrorType
+    field: str
+    value: Any = None
+    detail: str = ""
+
+    @property
+    def body(self) -> str:
+        """The text without the field, as a Status' cause shows it."""
+        title = _TITLES[self.type]
+        if self.type not in _WITHOUT_VALUE:
+            title = f"{title}: {_show(self.value)}"
+        return f"{title}: {self.detail}" if self.detail else title
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.body}" if self.field else f"<nil>: {self.body}"
+
+
+class Invalid(APIError):
+    """An object breaks rules: all of them are listed, each with path, value and rule."""
+
+    code = 422
+    reason = "Invalid"
+
+    def __init__(self, group: str, kind: str, name: str, errors: Sequence[FieldError]) -> None:
+        texts = list(dict.fromkeys(str(error) for error in errors))
+        listed = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+        subject = f"{kind}.{group}" if group else kind
+        super().__init__(
+            f"{subject} {quote(name)} is invalid: {listed}",
+            StatusDetails(
+                name=name,
+                group=group,
+                kind=kind,
+                causes=tuple(
+                    Cause(reason=error.type.value, message=error.body, field=error.field)
+                    for error in errors
+                ),
+            ),
+        )
+        self.errors = tuple(errors)
+
+
+# From the wire back to the class ---------------------------------------------------------------
+
+
+def error_from_status(status: Mapping[str, Any]) -> APIError:
+    """The error a Status stands for: the class its reason names, else the one its code names.
+
+    An Invalid comes back with its causes but without FieldErrors: values do not travel.
+    """
+    code = int(status.get("code") or 500)
+    reason = str(status.get("reason") or "")
+    found = _by_reason().get(reason) or _by_code().get(code) or APIError
+    raw = status.get("details") or {}
+    details = StatusDetails(
+        name=str(raw.get("name", "")),
+        group=str(raw.get("group", "")),
+        kind=str(raw.get("kind", "")),
+        uid=str(raw.get("uid", "")),
+        causes=tuple(
+            Cause(
+                reason=str(cause.get("reason", "")),
+                message=str(cause.get("message", "")),
+                field=str(cause.get("field", "")),
+            )
+            for cause in raw.get("causes") or ()
+        ),
+        retry_after_seconds=int(raw.get("retryAfterSeconds") or 0),
+    )
+    error = found.__new__(found)
+    APIError.__init__(error, str(status.get("message", "")), details)
+    if isinstance(error, Invalid):
+        error.errors = ()
+    return error
+
+
+def _present(**members: Any) -> dict[str, Any]:
+    return {key: value for key, value in members.items() if value}
+
+
+def _concrete(kind: type[APIError] = APIError) -> Iterable[type[APIError]]:
+    for subclass in kind.__subclasses__():
+        # DecodeError shares its reason with BadRequest: on the wire they are one.
+        if "reason" in vars(subclass):
+            yield subclass
+        yield from _concrete(subclass)
+
+
+def _by_reason() -> dict[str, type[APIError]]:
+    return {kind.reason: kind for kind in _concrete()}
+
+
+def _by_code() -> dict[int, type[APIError]]:
+    return {kind.code: kind for kind in reversed(list(_concrete()))}
+
+
+# Showing values --------------------------------------------------------------------------------
+
+# A message that repeats a hostile value must not become the attack.
+SHOWN_CHARACTERS_MAX: Final = 256
+
+_ESCAPES: Final[Mapping[str, str]] = {
+    '"': '\\"',
+    "\\": "\\\\",
+    "\a": "\\a",
+    "\b": "\\b",
+    "\f": "\\f",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\t": "\\t",
+    "\v": "\\v",
+}
+
+
+def quote(text: str) -> str:
+    """The text in double quotes with escapes, the way Go's %q prints it."""
+    return '"' + "".join(_escape(character) for character in text) + '"'
+
+
+def shorten(text: str, *, characters_max: int = SHOWN_CHARACTERS_MAX) -> str:
+    """The text, with its middle left out when it is too long to repeat in a message."""
+    if len(text) <= characters_max:
+        return text
+    half = (characters_max - 3) // 2
+    return f"{text[:half]}...{text[-half:]}"
+
+
+def _escape(character: str) -> str:
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    if character.isprintable():
+        return character
+    code = ord(character)
+    if code < 0x20 or code == 0x7F:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _show(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return quote(value)
+    if isinstance(value, (int, float)):
+        return str(value)
+    if isinstance(value, (list, tuple, dict)):
+        return json.dumps(value, separators=(",", ":"), default=str, ensure_ascii=False)
+    return quote(str(value))
