@@ -1,0 +1,229 @@
+"""Between bytes and structs, exactly.
+
+Decoding has two paths. The quick one lets msgspec build the structs and refuses everything out
+of the ordinary: an unknown member, a null where a value belongs, a quantity written as a
+fraction. Whatever it refuses is read again by the exact one, which knows upstream's leniencies,
+keeps unknown members, and names the JSON path of what it cannot accept. Both give equal values
+where both succeed; test_both_paths_agree holds them to it.
+
+Everything is bounded: DOCUMENT_BYTES_MAX and NESTING_MAX end hostile input in a DecodeError
+before it costs time or stack. Not here: YAML (dray.cli reads files), protobuf, and versions
+other than the one asked for (dray.api.scheme). Upstream counterpart: apimachinery's
+runtime/serializer/json, sigs.k8s.io/json.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
+
+import msgspec
+
+from dray.api.quantity import Quantity
+from dray.api.shapes import JSONNumber, JSONObject, Notes, shape_of
+from dray.api.wire import UNKNOWN_MEMBER, Struct, Time, UnknownFields
+from dray.errors import DecodeError, ParseError
+
+__all__ = [
+    "DOCUMENT_BYTES_MAX",
+    "NESTING_MAX",
+    "Decoded",
+    "decode",
+    "decode_builtins",
+    "decode_strict",
+    "encode",
+    "parse_json",
+    "to_builtins",
+]
+
+# What kube-apiserver takes as one request body.
+DOCUMENT_BYTES_MAX: Final = 3 * 1024 * 1024
+
+# Upstream stops at 10,000 levels. Real manifests stay below 30; Python's stack is the reason to
+# stop earlier, and this leaves room for deep callers.
+NESTING_MAX: Final = 200
+
+S = TypeVar("S", bound=Struct)
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded(Generic[S]):
+    """An object, and what strict field validation would hold against its document."""
+
+    value: S
+    unknown: tuple[str, ...]  # JSON paths of members no type declares
+    duplicate: tuple[str, ...]  # JSON paths of members written more than once; the last one won
+
+    @property
+    def strict_problems(self) -> tuple[str, ...]:
+        """Upstream's sentences, as it puts them into a refusal or a warning header."""
+        return tuple(f'unknown field "{path}"' for path in self.unknown) + tuple(
+            f'duplicate field "{path}"' for path in self.duplicate
+        )
+
+
+def decode(data: bytes, kind: type[S], *, bytes_max: int = DOCUMENT_BYTES_MAX) -> S:
+    """The object in this JSON document. Raises DecodeError."""
+    _check_bytes(data, bytes_max)
+    try:
+        return _quick_decoder(kind).decode(data)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError, ParseError):
+        return decode_strict(data, kind, bytes_max=bytes_max).value
+
+
+def decode_strict(data: bytes, kind: type[S], *, bytes_max: int = DOCUMENT_BYTES_MAX) -> Decoded[S]:
+    """Like decode, and also says what strict field validation would complain about."""
+    return decode_builtins(parse_json(data, bytes_max=bytes_max), kind)
+
+
+def decode_builtins(value: Any, kind: type[S]) -> Decoded[S]:
+    """The object in a document that some parser already turned into dicts and lists.
+
+    A parser that can see duplicate members passes JSONObject instead of dict.
+    """
+    notes = Notes()
+    try:
+        struct = shape_of(kind).read(value, notes)
+    except RecursionError as error:
+        raise DecodeError(_TOO_DEEP, path=notes.where()) from error
+    return Decoded(struct, tuple(notes.unknown), tuple(notes.duplicate))
+
+
+def encode(value: Struct | Mapping[str, Any] | Sequence[Any]) -> bytes:
+    """The JSON of an object, on one line."""
+    data = _ENCODER.encode(value)
+    if _UNKNOWN_MARK in data:
+        return _ENCODER.encode(_flatten(value))
+    return data
+
+
+def to_builtins(value: Struct) -> dict[str, Any]:
+    """The object as the dicts, lists and scalars of its JSON, fresh ones at every call."""
+    found: dict[str, Any] = msgspec.json.decode(encode(value))
+    return found
+
+
+def parse_json(data: bytes, *, bytes_max: int = DOCUMENT_BYTES_MAX) -> Any:
+    """The document as builtins: objects remember duplicates, fractions remember their text."""
+    _check_bytes(data, bytes_max)
+    _check_nesting(data)
+    try:
+        return json.loads(
+            data,
+            object_pairs_hook=JSONObject,
+            parse_float=JSONNumber,
+            parse_int=_parse_int,
+            parse_constant=_refuse_constant,
+        )
+    except json.JSONDecodeError as error:
+        raise DecodeError(
+            f"not JSON: {error.msg} (line {error.lineno}, column {error.colno})"
+        ) from error
+    except RecursionError as error:
+        raise DecodeError(_TOO_DEEP) from error
+
+
+# Limits ----------------------------------------------------------------------------------------
+
+_TOO_DEEP: Final = f"nested deeper than {NESTING_MAX} levels"
+
+# A string, skipped whole, or one bracket.
+_BRACKETS: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[{]|[\]}]', re.DOTALL)
+
+# The longest integer literal worth reading: no field takes more than 64 bits, and quantities end
+# long before. Beyond it int() becomes quadratic.
+_INTEGER_DIGITS_MAX: Final = 1000
+
+
+def _check_bytes(data: bytes, bytes_max: int) -> None:
+    if len(data) > bytes_max:
+        raise DecodeError(f"document has {len(data)} bytes, the limit is {bytes_max}")
+    try:
+        # The quick path skips over carried JSON without looking inside its strings.
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise DecodeError(f"not UTF-8: byte {error.start} is {data[error.start]:#04x}") from error
+
+
+def _check_nesting(data: bytes) -> None:
+    if data.count(b"[") + data.count(b"{") <= NESTING_MAX:
+        return
+    depth = 0
+    for match in _BRACKETS.finditer(data):
+        first = data[match.start()]
+        if first in b"[{":
+            depth += 1
+            if depth > NESTING_MAX:
+                raise DecodeError(_TOO_DEEP)
+        elif first in b"]}":
+            depth -= 1
+
+
+def _parse_int(text: str) -> int:
+    if len(text) > _INTEGER_DIGITS_MAX:
+        raise DecodeError(f"not JSON we read: an integer of {len(text)} digits")
+    return int(text)
+
+
+def _refuse_constant(text: str) -> None:
+    raise DecodeError(f"not JSON: {text} is not a number")
+
+
+# The quick path --------------------------------------------------------------------------------
+
+_quick_decoders: dict[type[Struct], msgspec.json.Decoder[Any]] = {}
+
+
+def _quick_decoder(kind: type[S]) -> msgspec.json.Decoder[S]:
+    decoder = _quick_decoders.get(kind)
+    if decoder is None:
+        decoder = _quick_decoders[kind] = msgspec.json.Decoder(kind, dec_hook=_read_quickly)
+    return decoder
+
+
+def _read_quickly(kind: type[Any], value: Any) -> Any:
+    # Only the plainest form: numbers and everything else unusual is for the exact path.
+    if type(value) is str and kind is not UnknownFields:
+        return kind.parse(value)
+    raise ParseError(str(kind), "not in its plain form")
+
+
+# Encoding --------------------------------------------------------------------------------------
+
+_UNKNOWN_MARK: Final = f'"{UNKNOWN_MEMBER}"'.encode()
+
+
+def _write(value: Any) -> Any:
+    if isinstance(value, (Quantity, Time)):
+        return str(value)
+    if isinstance(value, UnknownFields):
+        return value.members
+    if isinstance(value, JSONNumber):
+        return msgspec.Raw(value.text.encode())
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+_ENCODER: Final = msgspec.json.Encoder(enc_hook=_write)
+
+
+def _flatten(value: Any) -> Any:
+    """The value with every struct's unknown fields beside its known ones."""
+    if isinstance(value, Struct):
+        members = {
+            name: _flatten(member)
+            for name, member in shape_of(type(value)).members(value)
+            if name != UNKNOWN_MEMBER
+        }
+        if isinstance(value.unknown_fields, UnknownFields):
+            members.update(value.unknown_fields.members)
+        return members
+    if isinstance(value, (tuple, list)):
+        return [_flatten(item) for item in value]
+    if isinstance(value, Mapping):
+        return {key: _flatten(item) for key, item in value.items()}
+    return value

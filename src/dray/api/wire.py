@@ -1,0 +1,179 @@
+"""What every API type is made of: the struct base, timestamps, carried JSON.
+
+A Struct declares the wire fields of one upstream type. Three rules keep the Python value and the
+JSON in step, so that no code outside this package deals with raw dicts:
+
+- A field whose default is a plain value is left out of the JSON when it has that value, as
+  upstream's `omitempty` does. A field declared with `always(…)` is written even then.
+- `None` means absent or null, which upstream does not tell apart either. Where an empty list and
+  an absent one differ, the field's type is `tuple[…] | None`; elsewhere it is `tuple[…]`.
+- A member that the type does not declare lands in `unknown_fields` of the very struct it was in,
+  and is written back from there, so it survives decoding, `replace` and encoding.
+
+Fields that dray carries but never looks into are declared `Carried`: their JSON is kept as it
+came, byte for byte. Upstream counterparts: the struct tags of k8s.io/api, metav1.Time,
+runtime.RawExtension.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache, total_ordering
+from typing import Annotated, Any, ClassVar, Final, Self, TypeVar
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from dray.errors import ParseError
+
+__all__ = [
+    "Carried",
+    "Int32",
+    "Int64",
+    "MicroTime",
+    "Struct",
+    "Time",
+    "UnknownFields",
+    "always",
+    "replace",
+]
+
+# Where a struct's unknown fields sit between our encoder's two passes. A wire member of this name
+# is itself an unknown field: the decoder refuses to fill an UnknownFields from the wire.
+UNKNOWN_MEMBER: Final = "$unknown"
+
+Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
+Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+
+# JSON that passes through unread. None is absent.
+Carried = msgspec.Raw | None
+
+T = TypeVar("T")
+
+
+class UnknownFields:
+    """The members of a JSON object that its type does not declare, in the order they came."""
+
+    __slots__ = ("members",)
+
+    def __init__(self, members: Mapping[str, Any]) -> None:
+        self.members = dict(members)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, UnknownFields) and self.members == other.members
+
+    __hash__ = None  # type: ignore[assignment]  # holds JSON objects, which have no hash
+
+    def __repr__(self) -> str:
+        return f"UnknownFields({self.members!r})"
+
+
+class Struct(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    omit_defaults=True,
+    forbid_unknown_fields=True,
+    rename="camel",
+    gc=False,  # values are trees: nothing in them can form a cycle
+):
+    """The base of all API types: frozen, keyword-only, wire names in camelCase."""
+
+    unknown_fields: UnknownFields | UnsetType = msgspec.field(default=UNSET, name=UNKNOWN_MEMBER)
+
+
+def always(default: T | Callable[[], T]) -> Any:
+    """A default for a field that is written to JSON even while it has that default.
+
+    Returns Any for the same reason dataclasses.field does: it stands where a T is expected.
+    """
+    # msgspec leaves out a value only if it can see that it is the default; it cannot look into a
+    # factory, so a factory is how a field says "write me".
+    return msgspec.field(default_factory=default if callable(default) else lambda: default)
+
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+def replace(struct: S, **changes: Any) -> S:
+    """A copy with some fields changed; unknown fields come along."""
+    return msgspec.structs.replace(struct, **changes)
+
+
+# Timestamps ------------------------------------------------------------------------------------
+
+
+@total_ordering
+class Time:
+    """An instant in UTC, whole seconds: finer input is cut off, as upstream's encoder does."""
+
+    __slots__ = ("_hash", "instant")
+
+    instant: datetime
+    rule: ClassVar[str] = "must be a time in RFC 3339 form, like 2026-01-31T12:00:00Z"
+
+    def __init__(self, instant: datetime) -> None:
+        if instant.tzinfo is None:
+            raise ParseError(str(instant), "must have a time zone")
+        object.__setattr__(self, "instant", self._cut(instant.astimezone(UTC)))
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        return cls(_parse_instant(text))
+
+    @staticmethod
+    def _cut(instant: datetime) -> datetime:
+        return instant.replace(microsecond=0)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{type(self).__name__} is immutable")
+
+    def __str__(self) -> str:
+        return self.instant.strftime("%Y-%m-%dT%H:%M:%SZ").rjust(20, "0")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Time) and self.instant == other.instant
+
+    def __lt__(self, other: Time) -> bool:
+        return self.instant < other.instant
+
+    def __hash__(self) -> int:
+        return hash(self.instant)
+
+
+class MicroTime(Time):
+    """An instant in UTC to the microsecond, as leases and events use."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def _cut(instant: datetime) -> datetime:
+        return instant
+
+    def __str__(self) -> str:
+        return self.instant.strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
+
+
+# A slice's devices mostly share a handful of taint times, and lists repeat creation times.
+@lru_cache(maxsize=4096)
+def _parse_instant(text: str) -> datetime:
+    # fromisoformat also takes forms RFC 3339 does not (dates alone, week dates, no zone).
+    if len(text) < 20 or text[10] != "T" or text[4] != "-" or text[13] != ":" or text[16] != ":":
+        raise ParseError(text, Time.rule)
+    digits_end = len(text) - (1 if text[-1] == "Z" else 6)
+    if text[-1] != "Z" and (text[digits_end] not in "+-" or text[digits_end + 3] != ":"):
+        raise ParseError(text, Time.rule)
+    fraction = text[19:digits_end]
+    if fraction and not (fraction[0] == "." and fraction[1:].isdecimal() and len(fraction) < 32):
+        raise ParseError(text, Time.rule)
+    try:
+        whole = datetime.fromisoformat(text[:19] + text[digits_end:])
+        # Python reads at most six digits of a fraction; finer ones are cut off.
+        micros = int(fraction[1:7].ljust(6, "0")) if fraction else 0
+        return whole.astimezone(UTC) + timedelta(microseconds=micros)
+    except (ValueError, OverflowError) as error:
+        raise ParseError(text, Time.rule) from error
