@@ -8,6 +8,7 @@ sigs.k8s.io/json bends it (case-sensitive, integers kept apart from floats, stri
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, Final, NoReturn, Protocol, Union, get_args, get_origin
 
@@ -34,10 +35,8 @@ class JSONObject(dict[str, Any]):
         super().__init__(pairs)
         self.duplicates: tuple[str, ...] = ()
         if len(self) < len(pairs):
-            seen: set[str] = set()
-            self.duplicates = tuple(
-                dict.fromkeys(name for name, _ in pairs if name in seen or seen.add(name))
-            )
+            counts = Counter(name for name, _ in pairs)
+            self.duplicates = tuple(name for name, count in counts.items() if count > 1)
 
 
 class JSONNumber:
@@ -85,9 +84,14 @@ class Notes:
 class Shape(Protocol):
     """How one type is read."""
 
-    zero: Any  # what null and absence mean
+    @property
+    def zero(self) -> Any:
+        """What null means."""
+        ...
 
-    def read(self, value: Any, notes: Notes) -> Any: ...
+    def read(self, value: Any, notes: Notes) -> Any:
+        """The value of this type that builtins stand for."""
+        ...
 
 
 class _StringShape:

@@ -17,10 +17,11 @@ runtime.RawExtension.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache, total_ordering
-from typing import Annotated, Any, ClassVar, Final, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Final, Self, TypeVar, dataclass_transform
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -49,8 +50,6 @@ Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 # JSON that passes through unread. None is absent.
 Carried = msgspec.Raw | None
 
-T = TypeVar("T")
-
 
 class UnknownFields:
     """The members of a JSON object that its type does not declare, in the order they came."""
@@ -69,10 +68,32 @@ class UnknownFields:
         return f"UnknownFields({self.members!r})"
 
 
+def always(default: Any) -> Any:
+    """A default, or what makes one, for a field that is written even while it has that default.
+
+    Returns Any for the reason dataclasses.field does: it stands where the field's type is expected.
+    """
+    # msgspec leaves out a value only if it can see that it is the default; it cannot look into a
+    # factory, so a factory is how a field says "write me".
+    return msgspec.field(default_factory=default if callable(default) else lambda: default)
+
+
+@dataclass_transform(
+    frozen_default=True, kw_only_default=True, field_specifiers=(msgspec.field, always)
+)
+class _StructMeta(msgspec.StructMeta):
+    """Makes every subclass keyword-only, which msgspec would ask each class to say again."""
+
+    def __new__(
+        cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any
+    ) -> Any:
+        return super().__new__(cls, name, bases, namespace, **({"kw_only": True} | options))
+
+
 class Struct(
     msgspec.Struct,
+    metaclass=_StructMeta,
     frozen=True,
-    kw_only=True,
     omit_defaults=True,
     forbid_unknown_fields=True,
     rename="camel",
@@ -81,16 +102,6 @@ class Struct(
     """The base of all API types: frozen, keyword-only, wire names in camelCase."""
 
     unknown_fields: UnknownFields | UnsetType = msgspec.field(default=UNSET, name=UNKNOWN_MEMBER)
-
-
-def always(default: T | Callable[[], T]) -> Any:
-    """A default for a field that is written to JSON even while it has that default.
-
-    Returns Any for the same reason dataclasses.field does: it stands where a T is expected.
-    """
-    # msgspec leaves out a value only if it can see that it is the default; it cannot look into a
-    # factory, so a factory is how a field says "write me".
-    return msgspec.field(default_factory=default if callable(default) else lambda: default)
 
 
 S = TypeVar("S", bound=msgspec.Struct)
@@ -108,7 +119,7 @@ def replace(struct: S, **changes: Any) -> S:
 class Time:
     """An instant in UTC, whole seconds: finer input is cut off, as upstream's encoder does."""
 
-    __slots__ = ("_hash", "instant")
+    __slots__ = ("instant",)
 
     instant: datetime
     rule: ClassVar[str] = "must be a time in RFC 3339 form, like 2026-01-31T12:00:00Z"
@@ -158,22 +169,22 @@ class MicroTime(Time):
         return self.instant.strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
 
 
+_RFC_3339: Final = re.compile(
+    r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,30}))?(Z|[+-]\d\d:\d\d)", re.ASCII
+)
+
+
 # A slice's devices mostly share a handful of taint times, and lists repeat creation times.
 @lru_cache(maxsize=4096)
 def _parse_instant(text: str) -> datetime:
-    # fromisoformat also takes forms RFC 3339 does not (dates alone, week dates, no zone).
-    if len(text) < 20 or text[10] != "T" or text[4] != "-" or text[13] != ":" or text[16] != ":":
+    # fromisoformat alone also takes forms RFC 3339 does not: dates, week dates, no zone.
+    match = _RFC_3339.fullmatch(text)
+    if match is None:
         raise ParseError(text, Time.rule)
-    digits_end = len(text) - (1 if text[-1] == "Z" else 6)
-    if text[-1] != "Z" and (text[digits_end] not in "+-" or text[digits_end + 3] != ":"):
-        raise ParseError(text, Time.rule)
-    fraction = text[19:digits_end]
-    if fraction and not (fraction[0] == "." and fraction[1:].isdecimal() and len(fraction) < 32):
-        raise ParseError(text, Time.rule)
+    seconds, fraction, zone = match.groups()
     try:
-        whole = datetime.fromisoformat(text[:19] + text[digits_end:])
         # Python reads at most six digits of a fraction; finer ones are cut off.
-        micros = int(fraction[1:7].ljust(6, "0")) if fraction else 0
-        return whole.astimezone(UTC) + timedelta(microseconds=micros)
+        instant = datetime.fromisoformat(seconds + zone).astimezone(UTC)
+        return instant + timedelta(microseconds=int((fraction or "")[:6].ljust(6, "0")))
     except (ValueError, OverflowError) as error:
         raise ParseError(text, Time.rule) from error
