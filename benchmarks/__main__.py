@@ -1,0 +1,17 @@
+"""Runs every benchmark; exits with 1 when a floor is missed."""
+
+from __future__ import annotations
+
+import sys
+
+from benchmarks import resource_slice
+
+
+def main() -> None:
+    """Run all contests."""
+    held = [resource_slice.main()]
+    sys.exit(0 if all(held) else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""A contest: several ways to do the same work, timed in turns.
+
+Machines are shared and noisy, so contestants alternate within each round, a disturbance hits all
+of them alike, and the best round of each counts.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Final
+
+__all__ = ["Floor", "run_contest"]
+
+ROUNDS: Final = 15
+ROUND_SECONDS: Final = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """`subject` must be at least `factor` times as fast as `reference`."""
+
+    subject: str
+    reference: str
+    factor: float
+
+
+def run_contest(
+    title: str, contestants: Mapping[str, Callable[[], object]], floors: list[Floor]
+) -> bool:
+    """Time everyone, print the table, and say whether all floors hold."""
+    repeats = {name: _repeats(work) for name, work in contestants.items()}
+    best = dict.fromkeys(contestants, float("inf"))
+    for _ in range(ROUNDS):
+        for name, work in contestants.items():
+            best[name] = min(best[name], _time(work, repeats[name]))
+
+    print(f"\n{title}")
+    for name, seconds in best.items():
+        print(f"  {name:<44} {seconds * 1e6:>10.0f} µs")
+    held = True
+    for floor in floors:
+        factor = best[floor.reference] / best[floor.subject]
+        holds = factor >= floor.factor
+        held &= holds
+        print(
+            f"  {floor.subject} is {factor:.2f}x as fast as {floor.reference}: "
+            f"{'holds' if holds else 'FAILS'} (floor {floor.factor:.2f}x)"
+        )
+    return held
+
+
+def _repeats(work: Callable[[], object]) -> int:
+    seconds = _time(work, 1)
+    return max(1, int(ROUND_SECONDS / max(seconds, 1e-7)))
+
+
+def _time(work: Callable[[], object], repeats: int) -> float:
+    gc.collect()
+    gc.disable()
+    try:
+        start = perf_counter()
+        for _ in range(repeats):
+            work()
+        return (perf_counter() - start) / repeats
+    finally:
+        gc.enable()

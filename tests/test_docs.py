@@ -1,0 +1,97 @@
+"""The documentation is true: what it tells people to type works, what it links to exists."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from docs import generate
+
+from dray.api.features import FEATURES
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted(
+    path
+    for pattern in ("*.md", "docs/**/*.md", "examples/**/*.md", "tests/oracle/*.md")
+    for path in ROOT.glob(pattern)
+)
+FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\[[^\]]+\]\(([^)#\s]+)(?:#[^)]*)?\)")
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def commands() -> list[tuple[str, str]]:
+    """Every line people are shown to type: `$ …` in console blocks, all of sh blocks."""
+    found = []
+    for page in PAGES:
+        for language, body in FENCE.findall(page.read_text()):
+            for line in body.splitlines():
+                if language == "console" and line.startswith("$ "):
+                    found.append((relative(page), line.removeprefix("$ ")))
+                elif language == "sh" and line.strip() and not line.startswith("#"):
+                    found.append((relative(page), line))
+    return found
+
+
+DRAY = sorted({(page, line) for page, line in commands() if line.startswith("dray ")})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("page", "line"), DRAY, ids=[f"{page}: {line}" for page, line in DRAY])
+def test_a_dray_command_in_the_docs_runs(page: str, line: str) -> None:
+    """Exit code 1 (something is invalid) is an answer; 2 (misuse) or a traceback is not."""
+    command = line.partition(" #")[0]
+    assert not re.search(r"[|<>;&$`]", command), f"{page}: only plain commands are checked"
+    words = shlex.split(command)
+    done = subprocess.run(
+        [sys.executable, "-m", "dray.cli", *words[1:]],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode in (0, 1), done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_make_targets_in_the_docs_exist() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = {
+        (page, target)
+        for page, line in commands()
+        for target in re.findall(r"^make ([a-z-]+)", line)
+    }
+    assert not {(page, target) for page, target in named if target not in targets}
+
+
+def test_the_readmes_test_command_is_what_ci_runs() -> None:
+    assert ("README.md", "make test") in commands()
+    assert "make test" in (ROOT / ".ci" / "run").read_text()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=relative)
+def test_links_lead_somewhere(page: Path) -> None:
+    dead = [
+        target
+        for target in LINK.findall(page.read_text())
+        if "://" not in target and not (page.parent / target).exists()
+    ]
+    assert not dead
+
+
+@pytest.mark.parametrize("path", generate.PAGES, ids=relative)
+def test_generated_pages_are_current(path: Path) -> None:
+    assert path.read_text() == generate.PAGES[path](), "run: make docs"
+
+
+def test_every_gate_is_documented() -> None:
+    page = (ROOT / "docs" / "reference" / "feature-gates.md").read_text()
+    assert not [name for name in FEATURES if f"`{name}`" not in page]
