@@ -110,10 +110,12 @@ _TABLE: Final = (
         locked=True,
         needs=(_DRA,),
     ),
+    # Upstream turns it on only where no component older than 1.37 may be around, which is not what
+    # a 1.37 server assumes by itself.
     Feature(
         "DRAFractionalCapacityRange",
         Stage.BETA,
-        True,
+        False,
         "1.37",
         "Capacity ranges in fractions of a unit",
         needs=("DRAConsumableCapacity",),
