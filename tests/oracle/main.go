@@ -10,9 +10,9 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 
+	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
 )
 
@@ -30,12 +30,16 @@ var operations = map[string]answerer{
 	"semver":        answerSemver,
 	"labelSelector": answerLabelSelector,
 	"fieldSelector": answerFieldSelector,
+	"gates":         answerGates,
+	"validate":      answerValidate,
+	"prepare":       answerPrepare,
+	"convert":       answerConvert,
+	"decode":        answerDecode,
 }
 
 func main() {
 	// Upstream logs whenever its two validation layers disagree; stderr is for the oracle's own.
-	klog.LogToStderr(false)
-	klog.SetOutput(io.Discard)
+	klog.SetLogger(logr.Discard())
 	if err := serve(); err != nil {
 		fmt.Fprintln(os.Stderr, "oracle:", err)
 		os.Exit(1)

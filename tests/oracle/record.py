@@ -30,8 +30,18 @@ BINARY = ORACLE / ".build" / "oracle"
 
 sys.path.insert(0, str(ROOT))
 
-from tests.conformance.generate import names, quantities, selectors, semvers  # noqa: E402
-from tests.conformance.generate.case import Request  # noqa: E402
+from tests.conformance.generate import (  # noqa: E402
+    claim_statuses,
+    claims,
+    classes,
+    names,
+    quantities,
+    rules,
+    selectors,
+    semvers,
+    slices,
+)
+from tests.conformance.generate.case import Request, unique  # noqa: E402
 
 SEED = 20_37
 
@@ -42,6 +52,15 @@ SUBJECTS: dict[str, Callable[[Random], Iterator[Request]]] = {
     "semvers": semvers.texts,
     "label-selectors": selectors.labels,
     "field-selectors": selectors.fields,
+    "validate-claims": claims.claim_creates,
+    "validate-claim-updates": claims.claim_updates,
+    "validate-claim-statuses": claim_statuses.claim_statuses,
+    "validate-templates": claims.templates,
+    "validate-slices": slices.slice_creates,
+    "validate-slice-updates": slices.slice_updates,
+    "validate-classes": classes.classes,
+    "validate-taint-rules": rules.taint_rules,
+    "validate-pool-requests": rules.pool_requests,
 }
 
 
@@ -78,7 +97,7 @@ def build() -> None:
 
 def record(name: str) -> bytes:
     """The fixture of one subject, compressed."""
-    requests = list(SUBJECTS[name](Random(f"{SEED} {name}")))
+    requests = list(unique(SUBJECTS[name](Random(f"{SEED} {name}"))))
     answers = ask(requests)
     lines = [json.dumps({"seed": SEED, "upstream": upstream(), "cases": len(requests)})]
     for request, answer in zip(requests, answers, strict=True):
