@@ -112,6 +112,11 @@ ATTRIBUTE_LISTS: list[dict[str, Any]] = [
     {"version_values": ("1.0.0",)},
 ]
 
+SLICE_PARTITIONS: dict[str, dict[str, Any]] = {
+    "shared-counters": {"shared_counters": (CounterSet(name="a"),)},
+    "per-device-node-selection": {"per_device_node_selection": False},
+}
+
 SLICES = [
     pytest.param(
         off("DRADeviceTaints", "DRADeviceTaintRules"),
@@ -126,10 +131,7 @@ SLICES = [
             slice_of(Device()),
             id=name,
         )
-        for name, fields in {
-            "shared-counters": {"shared_counters": (CounterSet(name="a"),)},
-            "per-device-node-selection": {"per_device_node_selection": False},
-        }.items()
+        for name, fields in SLICE_PARTITIONS.items()
     ),
     *(
         pytest.param(off("DRAPartitionableDevices"), slice_of(device), slice_of(Device()), id=name)
