@@ -1,0 +1,39 @@
+"""Kubernetes' dialect of CEL for devices: compiling expressions, and what they may use.
+
+An expression is compiled once, when an object that holds it is admitted or read, and gives either
+a checked tree with its worst-case cost or an error that reads as Kubernetes' own:
+
+    text → tokens → tree (macros expanded) → types → literals → constants → cost
+           _lexer   _parser _builder _macros  _checker _validate  _plan    _cost
+
+What may live here: the language, the functions Kubernetes gives it, the shape of a device. No
+I/O, no clock; a compilation depends on its arguments alone.
+"""
+
+from __future__ import annotations
+
+from dray.cel._compiler import (
+    Compilation,
+    CompileError,
+    compile_derived_attribute,
+    compile_selector,
+)
+from dray.cel._environment import Environment
+from dray.cel._limits import COST_UNKNOWN, EXPRESSION_LENGTH_MAX, SELECTOR_COST_MAX
+from dray.cel._nodes import CheckedExpression
+from dray.cel._source import Issue
+from dray.cel._types import Type
+
+__all__ = [
+    "COST_UNKNOWN",
+    "EXPRESSION_LENGTH_MAX",
+    "SELECTOR_COST_MAX",
+    "CheckedExpression",
+    "Compilation",
+    "CompileError",
+    "Environment",
+    "Issue",
+    "Type",
+    "compile_derived_attribute",
+    "compile_selector",
+]

@@ -1,0 +1,175 @@
+"""Text to a checked expression with its worst-case cost, or to the reasons why not.
+
+The order is upstream's and decides which error a text with several mistakes gets: length, syntax,
+types, literals, the type of the result, constants, cost. Compiling never raises, whatever the
+text; it is bounded in time by the length of the text and reads nothing but its arguments.
+
+Upstream counterpart: CompileCELExpression in dynamic-resource-allocation cel/compile.go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, Literal
+
+from dray.cel import _types as types
+from dray.cel._builder import Builder, TooLarge
+from dray.cel._checker import check
+from dray.cel._cost import max_cost
+from dray.cel._environment import Environment
+from dray.cel._lexer import tokens
+from dray.cel._limits import (
+    COMPILATIONS_CACHED_MAX,
+    COST_UNKNOWN,
+    EXPRESSION_LENGTH_MAX,
+    NODES_MAX,
+    RECURSION_MAX,
+)
+from dray.cel._nodes import CheckedExpression, Node
+from dray.cel._parser import TooDeep, parse
+from dray.cel._plan import PlanError, plan
+from dray.cel._source import NOWHERE, Issue, Issues, Source
+from dray.cel._syntax import report_syntax_errors
+from dray.cel._types import Kind, Type
+from dray.cel._validate import validate
+
+
+@dataclass(frozen=True, slots=True)
+class CompileError:
+    """Why an expression is refused.
+
+    `invalid` means that the text is wrong, `internal` that it passes every check but can never be
+    evaluated (upstream reports those as its own failures).
+    """
+
+    kind: Literal["invalid", "internal"]
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Compilation:
+    """What became of one expression.
+
+    `output_type` and `checked` are None unless it compiled. `max_cost` is in cost units, and
+    2^64 - 1 when it is unknown or there is nothing to estimate. `issues` repeats, with places,
+    what the error's detail shows as text.
+    """
+
+    expression: str
+    error: CompileError | None = None
+    issues: tuple[Issue, ...] = ()
+    output_type: Type | None = None
+    max_cost: int = COST_UNKNOWN
+    checked: CheckedExpression | None = None
+
+    @property
+    def ok(self) -> bool:
+        return self.error is None
+
+
+def compile_selector(text: str, environment: Environment) -> Compilation:
+    """Compile an expression that says whether a device fits: it must be a bool, or unknown."""
+    return _compile(text, environment, False)
+
+
+def compile_derived_attribute(text: str, environment: Environment) -> Compilation:
+    """Compile an expression that computes an attribute: a scalar, or where allowed a list."""
+    return _compile(text, environment, True)
+
+
+@lru_cache(COMPILATIONS_CACHED_MAX)
+def _compile(text: str, environment: Environment, derived: bool) -> Compilation:
+    try:
+        return _compiled(text, environment, derived=derived)
+    except RecursionError:
+        # Nothing here recurses with the text, but types nest and the caller's stack may be deep.
+        return _refused(text, "internal", "the expression nests too deeply to be compiled here")
+
+
+def _compiled(text: str, environment: Environment, *, derived: bool) -> Compilation:
+    # A lone surrogate is no character: it reads as what UTF-8 decoding would have put there.
+    legible = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    length = len(legible.encode())
+    if length > EXPRESSION_LENGTH_MAX:
+        return _refused(
+            text,
+            "invalid",
+            f"must not be longer than {EXPRESSION_LENGTH_MAX} bytes, this is {length}",
+        )
+    source = Source(legible)
+    issues = Issues(source)
+    root = _parse(source, issues)
+    if root is None:
+        return _refused_with(text, issues)
+    checked = check(root, environment, issues)
+    if issues:
+        return _refused_with(text, issues)
+    try:
+        validate(checked, issues)
+        if issues:
+            return _refused_with(text, issues)
+        output_type = checked.type(checked.root)
+        wrong = (_wrong_attribute if derived else _wrong_selector)(output_type, environment)
+        if wrong is not None:
+            return _refused(text, "invalid", wrong)
+        plan(checked)
+    except PlanError as error:
+        return _refused(text, "internal", f"program instantiation failed: {error}")
+    return Compilation(
+        text,
+        output_type=output_type,
+        max_cost=max_cost(checked, environment),
+        checked=checked,
+    )
+
+
+def _parse(source: Source, issues: Issues) -> Node | None:
+    """The tree, or None with what is wrong in `issues`."""
+    builder = Builder(issues)
+    found = tokens(source.text)
+    try:
+        root = parse(found, builder) if found is not None else 0
+        if isinstance(root, int):
+            report_syntax_errors(source, issues, root)
+            return None
+        if builder.too_deep(root):
+            issues.report(NOWHERE, "max recursion depth exceeded")
+    except TooDeep:
+        issues.report(NOWHERE, f"expression recursion limit exceeded: {RECURSION_MAX}")
+    except TooLarge:
+        issues.report(NOWHERE, f"expression has more than {NODES_MAX} parts with macros expanded")
+    else:
+        return None if issues else root
+    return None
+
+
+def _wrong_selector(type_: Type, environment: Environment) -> str | None:
+    if type_.kind is Kind.BOOL or type_.kind is environment.attribute_type.kind:
+        return None
+    return f"must evaluate to bool or the unknown type, not {type_}"
+
+
+_SCALARS: Final = (types.BOOL, types.INT, types.STRING, types.ANY, types.DYN, types.SEMVER)
+
+
+def _wrong_attribute(type_: Type, environment: Environment) -> str | None:
+    scalar = type_
+    if environment.allows_lists and type_.kind is Kind.LIST:
+        scalar = type_.parameters[0]
+    if any(scalar.is_exactly(allowed) for allowed in _SCALARS):
+        return None
+    lists = " or a list of these scalars" if environment.allows_lists else ""
+    return (
+        f"must evaluate to a primitive scalar (string, integer, boolean, semver){lists},"
+        f" not {type_}"
+    )
+
+
+def _refused(text: str, kind: Literal["invalid", "internal"], detail: str) -> Compilation:
+    return Compilation(text, CompileError(kind, detail))
+
+
+def _refused_with(text: str, issues: Issues) -> Compilation:
+    detail = f"compilation failed: {issues.render()}"
+    return Compilation(text, CompileError("invalid", detail), issues.sorted())

@@ -1,0 +1,434 @@
+"""Constants that are worked out when an expression is compiled, and their conversions.
+
+Upstream's planner converts a constant on the spot (`int("5")`), builds lists and maps of
+constants, and refuses the expression when a conversion fails. This module knows just enough
+values for that; the evaluator has its own.
+
+Upstream counterparts: ConvertToType of the types in cel-go common/types, Go's strconv and time.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Final, TypeAlias
+
+from dray.cel import _types as types
+from dray.cel._nodes import Constant, UInt
+from dray.cel._types import Type
+
+_INT_MIN: Final = -(2**63)
+_INT_MAX: Final = 2**63 - 1
+_UINT_MAX: Final = 2**64 - 1
+_SECONDS_MIN: Final = -62135596800
+_SECONDS_MAX: Final = 253402300799
+"""Year 1 to year 9999, in seconds since 1970."""
+
+
+@dataclass(frozen=True, slots=True)
+class Duration:
+    nanoseconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Timestamp:
+    seconds: int
+    nanoseconds: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ListConstant:
+    elements: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MapConstant:
+    pass
+
+
+Value: TypeAlias = Constant | Duration | Timestamp | Type | ListConstant | MapConstant
+
+
+class ConversionError(ValueError):
+    """A constant cannot become what the expression makes of it; the text is upstream's."""
+
+
+def type_of(value: Value) -> Type:
+    """The value's type at run time, without what a list or map is made of."""
+    match value:
+        case bool():
+            return types.BOOL
+        case int():
+            return types.INT
+        case UInt():
+            return types.UINT
+        case float():
+            return types.DOUBLE
+        case str():
+            return types.STRING
+        case bytes():
+            return types.BYTES
+        case None:
+            return types.NULL
+        case Duration():
+            return types.DURATION
+        case Timestamp():
+            return types.TIMESTAMP
+        case Type():
+            return types.TYPE
+        case ListConstant():
+            return types.list_of(types.DYN)
+        case MapConstant():
+            return types.map_of(types.DYN, types.DYN)
+
+
+def is_conversion(function: str) -> bool:
+    return function in ("dyn", "type") or function in _CONVERSIONS
+
+
+def convert(function: str, value: Value) -> Value:
+    """What a conversion function makes of a constant."""
+    if function == "dyn":
+        return value
+    source = type_of(value)
+    if function == "type":
+        return source
+    target, conversions = _CONVERSIONS[function]
+    conversion = conversions.get(source.name)
+    if conversion is None:
+        raise ConversionError(f"no such overload: {function}({source.name})")
+    try:
+        return conversion(value)
+    except _Unconvertible:
+        raise ConversionError(
+            f"type conversion error from '{source.name}' to '{target.name}'"
+        ) from None
+
+
+class _Unconvertible(Exception):
+    """The value is of a type that converts, but not this one."""
+
+
+def _same(value: Value) -> Value:
+    return value
+
+
+# Numbers
+
+
+def _text_to_int(value: Value) -> Value:
+    assert isinstance(value, str)
+    return _ranged(_whole(value, "[+-]?[0-9]+"), _INT_MIN, _INT_MAX)
+
+
+def _text_to_uint(value: Value) -> Value:
+    assert isinstance(value, str)
+    return UInt(_ranged(_whole(value, "[0-9]+"), 0, _UINT_MAX))
+
+
+def _whole(text: str, pattern: str) -> int:
+    if not re.fullmatch(pattern, text, re.ASCII):
+        raise _Unconvertible
+    sign = -1 if text[0] == "-" else 1
+    # Python refuses to convert thousands of digits; no number this long is in range anyway.
+    return sign * int(text.lstrip("+-").lstrip("0")[:21] or "0")
+
+
+def _ranged(number: int, least: int, most: int) -> int:
+    if not least <= number <= most:
+        raise _Unconvertible
+    return number
+
+
+def _double_to_int(value: Value) -> Value:
+    assert isinstance(value, float)
+    # The bounds themselves are not exact as doubles, so they are out.
+    if math.isnan(value) or not float(_INT_MIN) < value < float(_INT_MAX):
+        raise ConversionError("integer overflow")
+    return int(value)
+
+
+def _double_to_uint(value: Value) -> Value:
+    assert isinstance(value, float)
+    if math.isnan(value) or not 0 <= value < float(_UINT_MAX):
+        raise ConversionError("unsigned integer overflow")
+    return UInt(int(value))
+
+
+def _uint_to_int(value: Value) -> Value:
+    assert isinstance(value, UInt)
+    if value.value > _INT_MAX:
+        raise ConversionError("integer overflow")
+    return value.value
+
+
+def _int_to_uint(value: Value) -> Value:
+    assert isinstance(value, int)
+    if value < 0:
+        raise ConversionError("unsigned integer overflow")
+    return UInt(value)
+
+
+def _duration_to_int(value: Value) -> Value:
+    assert isinstance(value, Duration)
+    return value.nanoseconds
+
+
+def _timestamp_to_int(value: Value) -> Value:
+    assert isinstance(value, Timestamp)
+    return value.seconds
+
+
+def _number_to_double(value: Value) -> Value:
+    assert isinstance(value, int | UInt)
+    return float(value.value if isinstance(value, UInt) else value)
+
+
+_DOUBLE: Final = re.compile(
+    r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+    r"|[+-]?(?i:inf(?:inity)?)|(?i:nan)"
+)
+_HEXADECIMAL_DOUBLE: Final = re.compile(
+    r"[+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+"
+)
+
+
+def _text_to_double(value: Value) -> Value:
+    assert isinstance(value, str)
+    try:
+        if _HEXADECIMAL_DOUBLE.fullmatch(value):
+            number = float.fromhex(value)
+        elif _DOUBLE.fullmatch(value):
+            number = float(value)
+        else:
+            raise _Unconvertible
+    except OverflowError:
+        raise _Unconvertible from None
+    if math.isinf(number) and "n" not in value.lower():
+        raise _Unconvertible
+    return number
+
+
+# Texts, bytes and truth
+
+
+def _text_to_bool(value: Value) -> Value:
+    if value in ("1", "t", "T", "TRUE", "true", "True"):
+        return True
+    if value in ("0", "f", "F", "FALSE", "false", "False"):
+        return False
+    raise _Unconvertible
+
+
+def _text_to_bytes(value: Value) -> Value:
+    assert isinstance(value, str)
+    return value.encode()
+
+
+def _bytes_to_text(value: Value) -> Value:
+    assert isinstance(value, bytes)
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        raise ConversionError("invalid UTF-8 in bytes, cannot convert to string") from None
+
+
+def _bool_to_text(value: Value) -> Value:
+    return "true" if value else "false"
+
+
+def _number_to_text(value: Value) -> Value:
+    assert isinstance(value, int | UInt)
+    return str(value.value if isinstance(value, UInt) else value)
+
+
+def _double_to_text(value: Value) -> Value:
+    """As Go's %g: the shortest digits, with an exponent from a million up."""
+    assert isinstance(value, float)
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "+Inf" if value > 0 else "-Inf"
+    if value == 0:
+        return "-0" if math.copysign(1, value) < 0 else "0"
+    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
+    assert isinstance(exponent, int)
+    shown = "".join(map(str, digits))
+    power = len(shown) - 1 + exponent
+    minus = "-" if sign else ""
+    if -4 <= power < 21 and (power < 6 or len(shown) > power):
+        plain = format(Decimal((0, digits, exponent)), "f")
+        return minus + (plain.rstrip("0").rstrip(".") if "." in plain else plain)
+    mantissa = shown[0] + (f".{shown[1:]}" if len(shown) > 1 else "")
+    return f"{minus}{mantissa}e{'-' if power < 0 else '+'}{abs(power):02d}"
+
+
+# Times
+
+_UNITS: Final = {
+    "ns": 1,
+    "us": 1_000,
+    "µs": 1_000,
+    "μs": 1_000,
+    "ms": 1_000_000,
+    "s": 1_000_000_000,
+    "m": 60_000_000_000,
+    "h": 3_600_000_000_000,
+}
+_TERM: Final = re.compile(r"([0-9]*)(?:(\.)([0-9]*))?([^0-9.]+)")
+
+
+def _text_to_duration(value: Value) -> Value:
+    assert isinstance(value, str)
+    negative = value.startswith("-")
+    rest = value[1:] if value[:1] in ("+", "-") else value
+    if rest == "0":
+        return Duration(0)
+    total = 0
+    position = 0
+    while position < len(rest):
+        term = _TERM.match(rest, position)
+        if term is None or not (term[1] or term[3]) or term[4] not in _UNITS:
+            raise _Unconvertible
+        total += _nanoseconds(term[1], term[3] or "", _UNITS[term[4]])
+        if total > 2**63:
+            raise _Unconvertible
+        position = term.end()
+    if not rest or (total == 2**63 and not negative):
+        raise _Unconvertible
+    return Duration(-total if negative else total)
+
+
+def _nanoseconds(whole: str, fraction: str, unit: int) -> int:
+    if len(whole.lstrip("0")) > 19:
+        raise _Unconvertible
+    number = int(whole or "0") * unit
+    if number > 2**63:
+        raise _Unconvertible
+    # Beyond eighteen digits a fraction changes nothing that is left after rounding down.
+    digits = fraction[:18]
+    if digits:
+        number += int(float(int(digits)) * (float(unit) / float(10 ** len(digits))))
+    return number
+
+
+_TIMESTAMP: Final = re.compile(
+    r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{1,2}):([0-9]{2}):([0-9]{2})"
+    r"(?:[.,]([0-9]+))?(?:Z|([+-])([0-9]{2}):([0-9]{2}))"
+)
+
+
+def _text_to_timestamp(value: Value) -> Value:
+    assert isinstance(value, str)
+    match = _TIMESTAMP.fullmatch(value)
+    if match is None:
+        raise _Unconvertible
+    year, month, day, hour, minute, second = (int(match[index]) for index in range(1, 7))
+    offset = 0
+    if match[8]:
+        hours, minutes = int(match[9]), int(match[10])
+        if hours > 24 or minutes > 60:
+            raise _Unconvertible
+        offset = (hours * 60 + minutes) * 60 * (-1 if match[8] == "-" else 1)
+    try:
+        # Year 0 exists in the notation, and has as many days as year 4.
+        moment = datetime(year or 4, month, day, hour, minute, second, tzinfo=UTC)
+    except ValueError:
+        raise _Unconvertible from None
+    seconds = (moment - _EPOCH) // timedelta(seconds=1) - offset
+    if year == 0 or not _SECONDS_MIN <= seconds <= _SECONDS_MAX:
+        raise ConversionError("timestamp overflow")
+    return Timestamp(seconds, int((match[7] or "0")[:9].ljust(9, "0")))
+
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def _int_to_timestamp(value: Value) -> Value:
+    assert isinstance(value, int)
+    if not _SECONDS_MIN <= value <= _SECONDS_MAX:
+        raise ConversionError("timestamp overflow")
+    return Timestamp(value, 0)
+
+
+def _duration_to_text(value: Value) -> Value:
+    assert isinstance(value, Duration)
+    seconds, rest = divmod(abs(value.nanoseconds), 1_000_000_000)
+    number = float(seconds) + float(rest) / 1e9
+    plain = format(Decimal(repr(number)), "f")
+    if "." in plain:
+        plain = plain.rstrip("0").rstrip(".")
+    return f"{'-' if value.nanoseconds < 0 else ''}{plain}s"
+
+
+def _timestamp_to_text(value: Value) -> Value:
+    assert isinstance(value, Timestamp)
+    moment = _EPOCH + timedelta(seconds=value.seconds)
+    fraction = f".{value.nanoseconds:09d}".rstrip("0").rstrip(".")
+    return f"{moment:%Y-%m-%dT%H:%M:%S}{fraction}Z"
+
+
+_Conversion: TypeAlias = Callable[[Value], Value]
+
+_CONVERSIONS: Final[dict[str, tuple[Type, dict[str, _Conversion]]]] = {
+    "bool": (types.BOOL, {"bool": _same, "string": _text_to_bool}),
+    "bytes": (types.BYTES, {"bytes": _same, "string": _text_to_bytes}),
+    "double": (
+        types.DOUBLE,
+        {
+            "double": _same,
+            "int": _number_to_double,
+            "string": _text_to_double,
+            "uint": _number_to_double,
+        },
+    ),
+    "duration": (
+        types.DURATION,
+        {types.DURATION.name: _same, "string": _text_to_duration},
+    ),
+    "int": (
+        types.INT,
+        {
+            "int": _same,
+            "double": _double_to_int,
+            types.DURATION.name: _duration_to_int,
+            "string": _text_to_int,
+            types.TIMESTAMP.name: _timestamp_to_int,
+            "uint": _uint_to_int,
+        },
+    ),
+    "string": (
+        types.STRING,
+        {
+            "string": _same,
+            "bool": _bool_to_text,
+            "bytes": _bytes_to_text,
+            "double": _double_to_text,
+            types.DURATION.name: _duration_to_text,
+            "int": _number_to_text,
+            types.TIMESTAMP.name: _timestamp_to_text,
+            "uint": _number_to_text,
+        },
+    ),
+    "timestamp": (
+        types.TIMESTAMP,
+        {
+            types.TIMESTAMP.name: _same,
+            "int": _int_to_timestamp,
+            "string": _text_to_timestamp,
+        },
+    ),
+    "uint": (
+        types.UINT,
+        {
+            "uint": _same,
+            "double": _double_to_uint,
+            "int": _int_to_uint,
+            "string": _text_to_uint,
+        },
+    ),
+}

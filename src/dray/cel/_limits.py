@@ -1,0 +1,45 @@
+"""Every bound the compiler keeps, with its reason.
+
+Numbers with an upstream counterpart carry its value, because a different one would accept or
+refuse what Kubernetes does not; the rest guard this process.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+EXPRESSION_LENGTH_MAX: Final = 10 * 1024
+"""Bytes of UTF-8 in one expression, `CELSelectorExpressionMaxLength` of resource.k8s.io."""
+
+SELECTOR_COST_MAX: Final = 1_000_000
+"""Cost units one expression may need, `CELSelectorExpressionMaxCost` of resource.k8s.io."""
+
+COST_UNKNOWN: Final = 2**64 - 1
+"""An estimate saturates here, and stays here when there is nothing to estimate."""
+
+RECURSION_MAX: Final = 250
+"""How deep any one grammar rule may nest, and the built tree too: cel-go's parser default."""
+
+ISSUES_MAX: Final = 100
+"""Issues reported for one expression; the rest are counted. cel-go's default."""
+
+SNIPPET_LENGTH_MAX: Final = 16384
+"""Bytes of a source line that are still shown under an issue. cel-go's constant."""
+
+NODES_MAX: Final = 100_000
+"""Nodes of one expression once macros are expanded.
+
+`optMap` copies what it is called on, so a chain of n of them has 2^n nodes. 10 KiB of ordinary
+text has fewer than 10,000, and the cost of a tree this large is far beyond SELECTOR_COST_MAX.
+"""
+
+COMPILATIONS_CACHED_MAX: Final = 4096
+"""Compilations kept. A cluster has tens of distinct selectors; this is some tens of megabytes."""
+
+DRIVER_NAME_LENGTH_MAX: Final = 63
+DOMAIN_LENGTH_MAX: Final = 63
+IDENTIFIER_LENGTH_MAX: Final = 32
+ATTRIBUTE_VALUE_LENGTH_MAX: Final = 64
+ATTRIBUTE_VALUES_MAX: Final = 48
+ATTRIBUTES_MAX: Final = 32
+"""Sizes resource.k8s.io allows in a device; the cost of walking one is estimated from them."""

@@ -1,0 +1,146 @@
+"""Checks of literals that types cannot make: durations, timestamps, patterns, formats, aggregates.
+
+They run on a checked expression and report where the literal is. Lists and maps must be of one
+type even where `dyn` would have let others in; the arguments of `format` are exempt, because
+they are checked against the format instead.
+
+Upstream counterparts: cel-go cel/validator.go and the validator of ext/formatting.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from dray.cel._constants import ConversionError, convert
+from dray.cel._format import check_format
+from dray.cel._nodes import (
+    Call,
+    CheckedExpression,
+    Comprehension,
+    ListLiteral,
+    Literal,
+    MapLiteral,
+    MessageLiteral,
+    Node,
+    Select,
+)
+from dray.cel._plan import PlanError
+from dray.cel._regex import PatternError, validate_pattern
+from dray.cel._source import Issues
+from dray.cel._types import Type, describe
+
+_FORMAT: Final = "format"
+
+
+def validate(checked: CheckedExpression, issues: Issues) -> None:
+    """Report what is wrong; raises PlanError for what upstream's check does not survive."""
+    nodes = list(_post_order(checked.root))
+    for function in ("duration", "timestamp", "matches"):
+        for node, _ in nodes:
+            if isinstance(node, Call) and node.function == function and node.arguments:
+                _check_argument(node, issues)
+    for kind in (ListLiteral, MapLiteral):
+        for node, exempt in nodes:
+            if not exempt and isinstance(node, kind):
+                _check_aggregate(node, checked, issues)
+    for node, _ in nodes:
+        if isinstance(node, Call) and node.function == _FORMAT:
+            _check_format(node, checked, issues)
+
+
+def _post_order(root: Node) -> Iterator[tuple[Node, bool]]:
+    """Every node, children first, and whether it is somewhere in a call of `format`."""
+    found = []
+    waiting: list[tuple[Node, bool]] = [(root, False)]
+    while waiting:
+        node, exempt = waiting.pop()
+        found.append((node, exempt))
+        inside = exempt or (isinstance(node, Call) and node.function == _FORMAT)
+        waiting.extend((child, inside) for child in _children(node))
+    return reversed(found)
+
+
+def _children(node: Node) -> tuple[Node, ...]:
+    match node:
+        case Select():
+            return (node.operand,)
+        case Call():
+            return node.arguments if node.target is None else (node.target, *node.arguments)
+        case ListLiteral():
+            return node.elements
+        case MapLiteral():
+            return tuple(part for entry in node.entries for part in (entry.key, entry.value))
+        case MessageLiteral():
+            return tuple(field.value for field in node.fields)
+        case Comprehension():
+            return (node.range, node.initial, node.condition, node.step, node.result)
+        case _:
+            return ()
+
+
+def _check_argument(node: Call, issues: Issues) -> None:
+    """The first argument, if it is a literal.
+
+    That is the text, not the pattern, of `matches(text, pattern)`: upstream looks there, and a
+    pattern that is wrong is found when the expression is planned.
+    """
+    argument = node.arguments[0]
+    if not isinstance(argument, Literal):
+        return
+    try:
+        if node.function == "matches":
+            assert isinstance(argument.value, str)
+            validate_pattern(argument.value)
+        else:
+            convert(node.function, argument.value)
+    except (ConversionError, PatternError):
+        issues.report(argument.offset, f"invalid {node.function} argument")
+
+
+def _check_aggregate(
+    node: ListLiteral | MapLiteral, checked: CheckedExpression, issues: Issues
+) -> None:
+    if isinstance(node, ListLiteral):
+        first: Type | None = None
+        for index, element in enumerate(node.elements):
+            found = _unwrapped(checked.type(element), optional=index in node.optional)
+            if first is None:
+                first = found
+            elif not first.is_exactly(found):
+                _mismatch(element, first, found, issues)
+                return
+        return
+    keys: Type | None = None
+    values: Type | None = None
+    for entry in node.entries:
+        key = checked.type(entry.key)
+        value = _unwrapped(checked.type(entry.value), optional=entry.optional)
+        if keys is None or values is None:
+            keys, values = key, value
+            continue
+        if not keys.is_exactly(key):
+            _mismatch(entry.key, keys, key, issues)
+        if not values.is_exactly(value):
+            _mismatch(entry.value, values, value, issues)
+
+
+def _unwrapped(type_: Type, *, optional: bool) -> Type:
+    if not optional:
+        return type_
+    if not type_.parameters:
+        # Upstream takes it for an optional without looking, and does not survive that.
+        raise PlanError("what is marked '?' must be known to be optional")
+    return type_.parameters[0]
+
+
+def _mismatch(node: Node, wanted: Type, found: Type, issues: Issues) -> None:
+    issues.report(node.offset, f"expected type '{describe(wanted)}' but found '{describe(found)}'")
+
+
+def _check_format(node: Call, checked: CheckedExpression, issues: Issues) -> None:
+    target = node.target
+    if not (isinstance(target, Literal) and isinstance(target.value, str)):
+        return
+    if len(node.arguments) == 1 and isinstance(node.arguments[0], ListLiteral):
+        check_format(node, target.value, node.arguments[0].elements, checked, issues)
