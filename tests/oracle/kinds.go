@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -31,12 +30,12 @@ type kind struct {
 
 // lookUpKind builds the strategies anew for each request, because whether the caller is
 // authorized is part of the request.
-func lookUpKind(name string, authorize bool) (kind, error) {
+func lookUpKind(name string, who authorizer.UnconditionalAuthorizer) (kind, error) {
 	namespaces := fake.NewClientset(
 		namespace("default", nil),
 		namespace("admin", map[string]string{"resource.kubernetes.io/admin-access": "true"}),
 	).CoreV1().Namespaces()
-	claims := resourceclaim.NewStrategy(namespaces, verdict(authorize))
+	claims := resourceclaim.NewStrategy(namespaces, who)
 	templates := resourceclaimtemplate.NewStrategy(namespaces)
 
 	switch name {
@@ -67,16 +66,4 @@ func lookUpKind(name string, authorize bool) (kind, error) {
 
 func namespace(name string, labels map[string]string) *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
-}
-
-// verdict is an authorizer with one answer to everything.
-type verdict bool
-
-func (v verdict) Authorize(
-	context.Context, authorizer.Attributes,
-) (authorizer.Decision, string, error) {
-	if v {
-		return authorizer.DecisionAllow, "", nil
-	}
-	return authorizer.DecisionNoOpinion, "the oracle says no", nil
 }

@@ -34,7 +34,10 @@ from tests.conformance.generate import (  # noqa: E402
     claim_statuses,
     claims,
     classes,
+    conversions,
     names,
+    pods,
+    preparations,
     quantities,
     rules,
     selectors,
@@ -61,6 +64,10 @@ SUBJECTS: dict[str, Callable[[Random], Iterator[Request]]] = {
     "validate-classes": classes.classes,
     "validate-taint-rules": rules.taint_rules,
     "validate-pool-requests": rules.pool_requests,
+    "validate-pods": pods.pods,
+    "conversions": conversions.conversions,
+    "decodes": conversions.decodes,
+    "preparations": preparations.preparations,
 }
 
 

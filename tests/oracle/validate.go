@@ -34,10 +34,11 @@ type fieldError struct {
 }
 
 type validateAnswer struct {
-	DecodeError string       `json:"decodeError,omitempty"`
-	Rejected    string       `json:"rejected,omitempty"`
-	Errors      []fieldError `json:"errors"`
-	Warnings    []string     `json:"warnings,omitempty"`
+	DecodeError string `json:"decodeError,omitempty"`
+	Rejected    string `json:"rejected,omitempty"`
+	// Errors is empty for a valid object, and missing where validation was not reached.
+	Errors   *[]fieldError `json:"errors,omitempty"`
+	Warnings []string      `json:"warnings,omitempty"`
 	// Unordered says that upstream has no fixed order for these errors; they are sorted here.
 	Unordered bool `json:"unordered,omitempty"`
 	// Unstable says that not even the set of errors was the same each time.
@@ -59,11 +60,11 @@ func answerValidate(request json.RawMessage) (any, error) {
 			if err != nil {
 				return nil, err
 			}
-			if !slices.Equal(answer.Errors, again.Errors) {
+			if !slices.Equal(*answer.Errors, *again.Errors) {
 				answer.Unordered = true
-				sortErrors(answer.Errors)
-				sortErrors(again.Errors)
-				answer.Unstable = answer.Unstable || !slices.Equal(answer.Errors, again.Errors)
+				sortErrors(*answer.Errors)
+				sortErrors(*again.Errors)
+				answer.Unstable = answer.Unstable || !slices.Equal(*answer.Errors, *again.Errors)
 			}
 		}
 		return answer, nil
@@ -71,8 +72,11 @@ func answerValidate(request json.RawMessage) (any, error) {
 }
 
 func (answer validateAnswer) attemptsNeeded() int {
+	if answer.Errors == nil {
+		return 1
+	}
 	entries := 0
-	for _, err := range answer.Errors {
+	for _, err := range *answer.Errors {
 		if mapField.MatchString(err.Field) {
 			entries++
 		}
@@ -140,7 +144,7 @@ func (w *write) warnings() []string {
 	return w.update.WarningsOnUpdate(w.ctx, w.new.object, w.old.object)
 }
 
-func describe(errs field.ErrorList) []fieldError {
+func describe(errs field.ErrorList) *[]fieldError {
 	described := make([]fieldError, 0, len(errs))
 	for _, err := range errs {
 		described = append(described, fieldError{
@@ -151,7 +155,7 @@ func describe(errs field.ErrorList) []fieldError {
 			Origin: err.Origin,
 		})
 	}
-	return described
+	return &described
 }
 
 func sortErrors(errs []fieldError) {

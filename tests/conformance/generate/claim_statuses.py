@@ -347,6 +347,7 @@ def _authorization() -> Iterator[Request]:
             yield status_update(
                 f"unauthorized: {name}", _claim(new), _claim(old), authorize=False, gates=gates
             )
+    yield from _permissions(with_nic, mixed)
     admin = {"allocation": {"devices": {"results": [result(), result("gpu-1", adminAccess=True)]}}}
     plain = {"allocation": {"devices": {"results": [result(), result("gpu-1", adminAccess=False)]}}}
     for namespace in ("default", "admin", "missing"):
@@ -357,6 +358,40 @@ def _authorization() -> Iterator[Request]:
         yield status_update(
             f"no admin access in {namespace}", _claim(plain, namespace=namespace), free
         )
+
+
+def _permissions(new: Request, old: Request) -> Iterator[Request]:
+    """Two drivers' reports change; who may write depends on node, user and permissions."""
+    service, person = "system:serviceaccount:drivers:gpu", "jane"
+    binding = "update binding /"
+    elsewhere = copy.deepcopy(new)
+    elsewhere["allocation"]["nodeSelector"] = objects.labelled_nodes()
+    for user in (service, person):
+        for node in ("", "node-1", "node-2", "Bad_Node"):
+            for prefix in ("associated-node", "arbitrary-node"):
+                allow = [
+                    f"{prefix}:update driver default/{driver}"
+                    for driver in (objects.DRIVER, objects.OTHER_DRIVER)
+                ]
+                extra: Request = {"user": user, "node": node}
+                word = f"{user} on {node!r} with {prefix}"
+                yield status_update(
+                    f"{word} for both", _claim(new), _claim(old), allow=allow, **extra
+                )
+                yield status_update(
+                    f"{word} for one", _claim(new), _claim(old), allow=allow[:1], **extra
+                )
+                moved = old | {"allocation": elsewhere["allocation"]}
+                yield status_update(
+                    f"{word}, claim on many nodes",
+                    _claim(elsewhere),
+                    _claim(moved),
+                    allow=allow,
+                    **extra,
+                )
+    yield status_update("may bind", _claim(old), _claim(), allow=[binding])
+    yield status_update("may bind one name", _claim(old), _claim(), allow=["update binding /claim"])
+    yield status_update("may bind and not report", _claim(new), _claim(), allow=[binding])
 
 
 def _gated() -> Iterator[Request]:
