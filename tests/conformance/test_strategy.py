@@ -1,0 +1,107 @@
+"""Defaulting and preparation against recordings of upstream.
+
+Results are compared as values, not as JSON: how a value is written is test_codec's matter.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dray.api.defaults import default
+from dray.api.equality import semantically_equal
+from dray.api.features import FeatureGates
+from dray.api.meta import Object
+from dray.api.scheme import decode_any, find_kind, to_hub
+from dray.api.strategy import (
+    STRATEGIES,
+    prepare_for_create,
+    prepare_for_status_update,
+    prepare_for_update,
+)
+from dray.api.wire import Time, replace
+
+FIXTURES = Path(__file__).parent / "fixtures"
+
+# Later than every time in the recordings, so that it can only come from here.
+NOW = Time.parse("2099-01-01T00:00:00Z")
+
+# Where the recording has a time that upstream read off its clock.
+MASKED_NOW = "<now>"
+
+
+def recorded(name: str) -> Iterator[tuple[int, dict[str, Any], dict[str, Any]]]:
+    """The cases of a recording that upstream could read, of kinds that have a strategy here."""
+    with gzip.open(FIXTURES / f"{name}.jsonl.gz", "rt") as lines:
+        next(lines)  # where the recording comes from
+        for number, line in enumerate(lines):
+            case = json.loads(line.replace(MASKED_NOW, str(NOW)))
+            request, answer = case["request"], case["answer"]
+            refused = "decodeError" in answer or "error" in answer
+            if not refused and request["object"].get("kind") in STRATEGIES:
+                yield number, request, answer
+
+
+def read(value: dict[str, Any]) -> Object:
+    """The object of a document as it stands, at its own version."""
+    _, _, decoded = decode_any(value)
+    obj: Object = decoded.value
+    return obj
+
+
+def received(value: dict[str, Any]) -> Object:
+    """The object of a request's body as a strategy sees it."""
+    obj: Object = to_hub(default(read(value), now=NOW))
+    return obj
+
+
+def placed(obj: Object, old: Object | None, *, version: str) -> Object:
+    """The object with what a server sets in any kind's metadata before it asks the strategy."""
+    kind, _ = find_kind(obj.api_version, obj.kind)
+    namespace = obj.metadata.namespace or "default" if kind.namespaced else ""
+    resource_version = obj.metadata.resource_version
+    if old is not None and STRATEGIES[obj.kind].allows_unconditional_update(version):
+        resource_version = resource_version or old.metadata.resource_version
+    metadata = replace(obj.metadata, namespace=namespace, resource_version=resource_version)
+    return replace(obj, metadata=metadata)
+
+
+def prepared(request: dict[str, Any]) -> Object:
+    gates = FeatureGates(request.get("gates") or {})
+    version = request["object"]["apiVersion"].rpartition("/")[2]
+    old = received(request["old"]) if "old" in request else None
+    new = placed(received(request["object"]), old, version=version)
+    if old is None:
+        return prepare_for_create(new, gates=gates)
+    if request["operation"] == "update":
+        return prepare_for_update(new, old, gates=gates, now=NOW)
+    return prepare_for_status_update(new, old, gates=gates)
+
+
+@pytest.mark.slow
+def test_a_write_is_prepared_as_upstream_prepares_it() -> None:
+    cases = list(recorded("preparations"))
+    assert len(cases) > 1000
+    different = [
+        (number, request["name"])
+        for number, request, answer in cases
+        if not semantically_equal(prepared(request), to_hub(read(answer["object"])))
+    ]
+    assert different == []
+
+
+@pytest.mark.slow
+def test_an_object_gets_the_defaults_upstream_gives_it() -> None:
+    cases = [answer for _, _, answer in recorded("decodes")]
+    assert sum(answer["plain"] != answer["defaulted"] for answer in cases) > 300
+    different = [
+        answer["plain"]
+        for answer in cases
+        if not semantically_equal(received(answer["plain"]), to_hub(read(answer["defaulted"])))
+    ]
+    assert different == []
