@@ -5,9 +5,28 @@ Upstream counterpart: NodeSelector in k8s.io/api/core/v1.
 
 from __future__ import annotations
 
+from typing import Final
+
 from dray.api.wire import Struct, always
 
-__all__ = ["NodeSelector", "NodeSelectorRequirement", "NodeSelectorTerm"]
+__all__ = [
+    "NODE_SELECTOR_OPERATOR_DOES_NOT_EXIST",
+    "NODE_SELECTOR_OPERATOR_EXISTS",
+    "NODE_SELECTOR_OPERATOR_GREATER_THAN",
+    "NODE_SELECTOR_OPERATOR_IN",
+    "NODE_SELECTOR_OPERATOR_LESS_THAN",
+    "NODE_SELECTOR_OPERATOR_NOT_IN",
+    "NodeSelector",
+    "NodeSelectorRequirement",
+    "NodeSelectorTerm",
+]
+
+NODE_SELECTOR_OPERATOR_IN: Final = "In"
+NODE_SELECTOR_OPERATOR_NOT_IN: Final = "NotIn"
+NODE_SELECTOR_OPERATOR_EXISTS: Final = "Exists"
+NODE_SELECTOR_OPERATOR_DOES_NOT_EXIST: Final = "DoesNotExist"
+NODE_SELECTOR_OPERATOR_GREATER_THAN: Final = "Gt"
+NODE_SELECTOR_OPERATOR_LESS_THAN: Final = "Lt"
 
 
 class NodeSelectorRequirement(Struct):
