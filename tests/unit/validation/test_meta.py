@@ -200,8 +200,8 @@ def test_finalizers_are_standard_or_qualified() -> None:
     assert found(finalizers=("example.com/x", "kubernetes", "orphan")) == []
     assert found(finalizers=("x",)) == [
         (
-            'metadata.finalizers[0]: Invalid value: "x": name is neither a standard finalizer name nor'
-            " is it fully qualified"
+            'metadata.finalizers[0]: Invalid value: "x": name is neither a standard finalizer'
+            " name nor is it fully qualified"
         )
     ]
 
@@ -209,8 +209,8 @@ def test_finalizers_are_standard_or_qualified() -> None:
 def test_dependents_are_orphaned_or_deleted_first_but_not_both() -> None:
     assert found(finalizers=("orphan", "foregroundDeletion")) == [
         (
-            'metadata.finalizers: Invalid value: ["orphan","foregroundDeletion"]: finalizer orphan and'
-            " foregroundDeletion cannot be both set"
+            'metadata.finalizers: Invalid value: ["orphan","foregroundDeletion"]: finalizer'
+            " orphan and foregroundDeletion cannot be both set"
         )
     ]
 
@@ -224,8 +224,8 @@ def test_managed_fields_say_who_did_what() -> None:
         ),
         'metadata.managedFields[0].fieldsType: Invalid value: "V2": must be `FieldsV1`',
         (
-            'metadata.managedFields[0].manager: Invalid value: "a\\u2028b": invalid character U+2028'
-            " (at position 1)"
+            'metadata.managedFields[0].manager: Invalid value: "a\\u2028b": invalid character'
+            " U+2028 (at position 1)"
         ),
         "metadata.managedFields[1].operation: Required value: must not be empty",
         "metadata.managedFields[1].manager: Too long: may not be more than 128 bytes",
