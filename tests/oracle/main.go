@@ -30,6 +30,7 @@ var operations = map[string]answerer{
 	"semver":        answerSemver,
 	"labelSelector": answerLabelSelector,
 	"fieldSelector": answerFieldSelector,
+	"fieldLabel":    answerFieldLabel,
 	"gates":         answerGates,
 	"validate":      answerValidate,
 	"prepare":       answerPrepare,

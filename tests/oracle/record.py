@@ -55,6 +55,7 @@ SUBJECTS: dict[str, Callable[[Random], Iterator[Request]]] = {
     "semvers": semvers.texts,
     "label-selectors": selectors.labels,
     "field-selectors": selectors.fields,
+    "field-labels": selectors.field_labels,
     "validate-claims": claims.claim_creates,
     "validate-claim-updates": claims.claim_updates,
     "validate-claim-statuses": claim_statuses.claim_statuses,
@@ -106,6 +107,10 @@ def record(name: str) -> bytes:
     """The fixture of one subject, compressed."""
     requests = list(unique(SUBJECTS[name](Random(f"{SEED} {name}"))))
     answers = ask(requests)
+    for request, answer in zip(requests, answers, strict=True):
+        # A question without meaning is a mistake of its generator, not something to keep.
+        if "requestError" in answer:
+            raise SystemExit(f"{name}: {request.get('name')}: {answer['requestError']}")
     lines = [json.dumps({"seed": SEED, "upstream": upstream(), "cases": len(requests)})]
     for request, answer in zip(requests, answers, strict=True):
         lines.append(_compact({"request": request, "answer": answer}))

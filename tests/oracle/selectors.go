@@ -6,6 +6,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/kubernetes/pkg/api/legacyscheme"
 )
 
 type selectorAnswer struct {
@@ -61,4 +63,29 @@ func answerFieldSelector(request json.RawMessage) (any, error) {
 		result.Matches = append(result.Matches, selector.Matches(fields.Set(set)))
 	}
 	return result, nil
+}
+
+type fieldLabelAnswer struct {
+	Error string  `json:"error,omitempty"`
+	Label *string `json:"label,omitempty"`
+	Value *string `json:"value,omitempty"`
+}
+
+// answerFieldLabel says whether a kind can be selected by a field, at one of its versions.
+func answerFieldLabel(request json.RawMessage) (any, error) {
+	var in struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+		Label      string `json:"label"`
+		Value      string `json:"value"`
+	}
+	if err := json.Unmarshal(request, &in); err != nil {
+		return nil, err
+	}
+	kind := schema.FromAPIVersionAndKind(in.APIVersion, in.Kind)
+	label, value, err := legacyscheme.Scheme.ConvertFieldLabel(kind, in.Label, in.Value)
+	if err != nil {
+		return fieldLabelAnswer{Error: err.Error()}, nil
+	}
+	return fieldLabelAnswer{Label: &label, Value: &value}, nil
 }

@@ -34,7 +34,7 @@ ALPHA = {"DRAOptionalNodeOperations": True}
 
 
 def claim_statuses(random: Random) -> Iterator[Request]:
-    yield from in_versions(random, _all(random), others=0.1)
+    yield from in_versions(random, _all(random), others=0.6)
 
 
 def pool_names() -> tuple[str, ...]:
@@ -138,6 +138,9 @@ def _allocation_variants() -> Iterator[tuple[str, Request]]:
     for reference in REFERENCES:
         referring = {"source": "FromClaim", "opaque": opaque(), "requests": [reference]}
         yield f"config reference {reference[:12]!r}", {"devices": {"config": [referring]}}
+    many_references = [f"r{n}" for n in range(33)]
+    crowded = [{"source": "FromClaim", "opaque": opaque(), "requests": many_references}]
+    yield "33 config references", {"devices": {"config": crowded}}
     twice = [{"source": "FromClaim", "opaque": opaque(), "requests": ["gpu", "gpu"]}]
     yield "config reference twice", {"devices": {"config": twice}}
     for count in (64, 65):

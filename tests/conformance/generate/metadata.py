@@ -53,7 +53,6 @@ def _variants(root: Request) -> Iterator[Variant]:
     for name in ("", "Upper", "a.b", "a/b", "a%b", "..", ".", "-a", "a-", "under_score", "a" * 253,
                  "a" * 254, "é", "a b"):  # fmt: skip
         yield f"name {name[:20]!r}", _with(root, name=name)
-    yield "generateName only", _without_name(_with(root, generateName="gen-"))
     yield "generateName and name", _with(root, generateName="gen-")
     yield "bad generateName", _with(root, generateName="Gen_")
     yield "no name", _without_name(root)

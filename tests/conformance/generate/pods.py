@@ -292,6 +292,11 @@ def _status_variants() -> Iterator[tuple[str, Path, Any]]:
         yield f"health message of {len(text)}", health, [entry]
     yield "health of one device twice", health, [{"name": "claim:gpu", "resources": [one, one]}]
     yield "health of one claim twice", health, [{"name": "claim:gpu"}, {"name": "claim:gpu"}]
+    for name in ("pod-extended-xyz/container-0-request-0", "pod-extended-xyz/other",
+                     "pod-extended-xyz",
+                 "other/container-0-request-0", "pod-extended-xyz/"):  # fmt: skip
+        entry = {"name": f"claim:{name}", "resources": [one]}
+        yield f"health of the extended claim {name!r}", health, [entry]
     stranger = [{"name": "none", "allocatedResourcesStatus": [{"name": "claim:none"}]}]
     yield "health in an unknown container", ("status", "containerStatuses"), stranger
     reported = [

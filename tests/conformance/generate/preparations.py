@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 from random import Random
+from typing import Any
 
 from tests.conformance.generate import objects, pods
 from tests.conformance.generate.case import Request, chance
@@ -26,6 +27,7 @@ HAS_STATUS = ("ResourceClaim", "DeviceTaintRule", "ResourcePoolStatusRequest", "
 
 def preparations(random: Random) -> Iterator[Request]:
     yield from _by_gate()
+    yield from _in_use()
     yield from _generations(random)
     yield from _statuses()
     for _ in range(RANDOM_WRITES):
@@ -70,6 +72,67 @@ def _by_gate() -> Iterator[Request]:
                 )
     for root in bases():
         yield prepare("default gates: create", "create", root, None)
+
+
+def _in_use() -> Iterator[Request]:
+    """One field of a feature is enough to keep all of it, whichever field that is."""
+    new_slice = objects.stored(objects.alpha_slice())
+    full = objects.stored(objects.claim()) | {"status": objects.claim_status()}
+    shared, parts = (
+        objects.stored(objects.shared_slice()),
+        objects.stored(objects.partition_slice()),
+    )
+    policy = {"c": {"value": "1", "requestPolicy": {"default": "1"}}}
+    draws = [{"counterSet": "s", "counters": {"c": {"value": "1"}}}]
+    groups = [draws[0] | {"compatibilityGroups": ["a"]}]
+    for gate, new, device in (
+        ("DRAConsumableCapacity", shared, {"capacity": policy}),
+        ("DRAConsumableCapacity", shared, {"allowMultipleAllocations": False}),
+        ("DRAPartitionableDevices", parts, {"consumesCounters": draws}),
+        ("DRAPartitionableDevices", parts, {"nodeName": "node-1"}),
+        ("DRAPartitionableDevices", parts, {"allNodes": True}),
+        ("DRADeviceTaints", objects.stored(objects.plain_slice()), {"taints": [objects.taint()]}),
+        ("DRADeviceBindingConditions", objects.stored(objects.plain_slice()),
+        {"bindsToNode": False}),
+        ("DRAListTypeAttributes", new_slice, {"attributes": {"a": {"bools": [True]}}}),
+        ("DRADeviceCompatibilityGroups", new_slice, {"consumesCounters": groups}),
+        ("DRANodeAllocatableResources", new_slice, {"nodeAllocatableResources": {"cpu": {}}}),
+    ):  # fmt: skip
+        old = objects.stored(objects.slice_of(objects.device(**device)))
+        gates = objects.without(gate, ALPHA_GATES)
+        yield prepare(f"no {gate}, in use by {list(device)}", "update", new, old, gates=gates)
+    for gate, status in (
+        ("DRAConsumableCapacity", {"allocation": _held(shareID=objects.SHARE_ID)}),
+        ("DRAConsumableCapacity", {"allocation": _held(consumedCapacity={"a": "1"})}),
+        ("DRAConsumableCapacity", {"devices": [objects.device_status(shareID=objects.SHARE_ID)]}),
+        ("DRADeviceBindingConditions", {"allocation": _held(bindingConditions=["a"])}),
+        ("DRADeviceBindingConditions", {"allocation": _held(bindingFailureConditions=["a"])}),
+        ("DRAOptionalNodeOperations", {"allocation": _held(skipNodeOperations=["*"])}),
+    ):
+        old = objects.stored(_bare(full)) | {"status": status}
+        new = full | {"status": full["status"] | {"allocation": _held(skipNodeOperations=["*"])}}
+        gates = objects.without(gate, ALPHA_GATES)
+        yield prepare(f"no {gate}, status in use", "statusUpdate", full, old, gates=gates)
+        yield prepare(f"no {gate}, status in use", "statusUpdate", new, old, gates=gates)
+    amount = {"capacity": {"requests": {"memory": "1"}}}
+    for gate, spec in (
+        ("DRAConsumableCapacity", {"requests": [objects.request("a", **amount)]}),
+        ("DRAConsumableCapacity",
+         {"requests": [objects.choice("a", objects.subrequest("b", **amount))]}),
+        ("DRAConsumableCapacity", {"constraints": [{"distinctAttribute": "a.com/b"}]}),
+        ("DRADeviceTaints", {"requests": [objects.request("a",
+        tolerations=[objects.toleration()])]}),
+        ("DRADeviceTaints",
+         {"requests": [objects.choice("a", objects.subrequest("b",
+         tolerations=[objects.toleration()]))]}),
+    ):  # fmt: skip
+        old = objects.stored(objects.claim({"devices": spec}))
+        gates = objects.without(gate, ALPHA_GATES)
+        yield prepare(f"no {gate}, spec in use", "update", full, old, gates=gates)
+
+
+def _held(**extra: Any) -> Request:
+    return {"devices": {"results": [objects.result(**extra)]}}
 
 
 def _generations(random: Random) -> Iterator[Request]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from random import Random
 
 from tests.conformance.generate.case import Request, chance, some, unique
+from tests.conformance.generate.versions import GROUP, SERVED
 
 LABEL_TEXTS = 1_400
 LABEL_OBJECTS = 600
@@ -64,6 +65,23 @@ def fields(random: Random) -> Iterator[Request]:
     )
     for _ in range(FIELD_TEXTS):
         yield next(asked)
+
+
+def field_labels(random: Random) -> Iterator[Request]:
+    """Every field anyone might select by, of every kind and version."""
+    kinds = [(f"{GROUP}/{version}", kind) for kind, served in SERVED.items() for version in served]
+    for version, kind in (*kinds, ("v1", "Pod")):
+        for label in ("metadata.name", "metadata.namespace", "spec.nodeName", "spec.driver",
+                      "spec.pool.name", "status.phase", "spec.deviceClassName", "name",
+                      ""):  # fmt: skip
+            value = random.choice(("x", "", "a,b"))
+            yield {
+                "op": "fieldLabel",
+                "apiVersion": version,
+                "kind": kind,
+                "label": label,
+                "value": value,
+            }
 
 
 def _label_texts(random: Random) -> Iterator[str]:

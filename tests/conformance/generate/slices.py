@@ -474,6 +474,8 @@ def _ratchets() -> Iterator[Request]:
     yield update("node name set later", objects.stored(slice_of()), objects.stored(elsewhere))
     chosen = slice_of(nodeName=None, nodeSelector=objects.node_selector())
     yield update("other way to choose nodes", objects.stored(chosen), objects.stored(elsewhere))
+    loud = objects.stored(slice_of(driver="GPU.example.com"))
+    yield update("upper-case driver kept", loud, loud)
     renamed = slice_of(pool=pool(name="other"))
     yield update("other pool", objects.stored(renamed), objects.stored(slice_of()))
     older = slice_of(pool=pool(generation=1, resourceSliceCount=9))

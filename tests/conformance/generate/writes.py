@@ -35,7 +35,7 @@ def status_update(name: str, root: Request, old: Request, **extra: Any) -> Reque
 
 
 def in_versions(
-    random: Random, requests: Iterable[Request], *, others: float = 0.15
+    random: Random, requests: Iterable[Request], *, others: float = 0.7
 ) -> Iterator[Request]:
     """The requests as v1, and some of them once more in another served version."""
     for request in requests:
@@ -43,7 +43,8 @@ def in_versions(
         first, *rest = SERVED.get(kind, ("",))
         yield request
         if rest and chance(random, others):
-            version = random.choice(rest)
+            # The last served version is the one with a shape, and paths, of its own.
+            version = random.choice((*rest, rest[-1], rest[-1]))
             again = request | {
                 "name": f"{request['name']} in {version}",
                 "object": written_as(version, request["object"]),
