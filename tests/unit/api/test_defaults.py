@@ -164,6 +164,7 @@ COMPLETE: list[Any] = [
     v1beta1.ResourceClaim(),
     v1beta1.ResourceClaimTemplate(),
     v1beta1.ResourceSlice(),
+    slice_of(),
     slice_of(DeviceTaint(time_added=EARLIER)),
     claim(
         DeviceRequest(exactly=ExactDeviceRequest(allocation_mode="All")),
