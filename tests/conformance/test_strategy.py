@@ -98,7 +98,7 @@ def test_a_write_is_prepared_as_upstream_prepares_it() -> None:
 @pytest.mark.slow
 def test_an_object_gets_the_defaults_upstream_gives_it() -> None:
     cases = [answer for _, _, answer in recorded("decodes")]
-    assert sum(answer["plain"] != answer["defaulted"] for answer in cases) > 300
+    assert sum(answer["plain"] != answer["defaulted"] for answer in cases) > 100
     different = [
         answer["plain"]
         for answer in cases
