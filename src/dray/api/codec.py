@@ -112,7 +112,7 @@ def parse_json(data: bytes, *, bytes_max: int = DOCUMENT_BYTES_MAX) -> Any:
     _check_nesting(data)
     try:
         return json.loads(
-            data,
+            data.decode("utf-8"),  # given bytes, it would guess at UTF-16 as well
             object_pairs_hook=JSONObject,
             parse_float=JSONNumber,
             parse_int=_parse_int,

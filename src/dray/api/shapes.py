@@ -9,7 +9,7 @@ sigs.k8s.io/json bends it (case-sensitive, integers kept apart from floats, stri
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Annotated, Any, Final, NoReturn, Protocol, Union, get_args, get_origin
 
 import msgspec
@@ -138,26 +138,29 @@ class _FloatShape:
         return float(value)
 
 
-class _ParsedShape:
-    """A type with its own text form."""
-
-    zero = None
-
-    def __init__(self, kind: type[Quantity | Time], *, numbers: bool = False) -> None:
-        self._kind = kind
-        self._numbers = numbers
-        if kind is Quantity:
-            self.zero = Quantity.parse("0")
+class _QuantityShape:
+    zero = Quantity.parse("0")
 
     def read(self, value: Any, notes: Notes) -> Any:
-        if self._numbers and not isinstance(value, bool) and isinstance(value, (int, JSONNumber)):
-            value = str(value) if isinstance(value, int) else value.text
+        if isinstance(value, JSONNumber):
+            value = value.text
+        elif isinstance(value, int) and not isinstance(value, bool):
+            value = str(value)
+        elif not isinstance(value, str):
+            return notes.refuse("a quantity", value)
+        return _parse(Quantity.decode, value, notes)
+
+
+class _TimeShape:
+    zero = None
+
+    def __init__(self, kind: type[Time]) -> None:
+        self._kind = kind
+
+    def read(self, value: Any, notes: Notes) -> Any:
         if not isinstance(value, str):
-            return notes.refuse("a quantity" if self._numbers else "a time", value)
-        try:
-            return self._kind.parse(value)
-        except ParseError as error:
-            raise DecodeError(str(error), path=notes.where()) from error
+            return notes.refuse("a time", value)
+        return _parse(self._kind.parse, value, notes)
 
 
 class _CarriedShape:
@@ -256,7 +259,7 @@ class StructShape:
                 unknown[str(key)] = item
                 if len(notes.unknown) < NOTES_MAX:
                     notes.unknown.append(notes.where(str(key)))
-            elif item is not None:
+            elif item is not None or known[1] is _CARRIED:
                 path.append(key)
                 found[known[0]] = known[1].read(item, notes)
                 path.pop()
@@ -286,15 +289,17 @@ class StructShape:
 _INT32: Final = _IntShape(-(2**31), 2**31 - 1)
 _INT64: Final = _IntShape(-(2**63), 2**63 - 1)
 
+_CARRIED: Final = _CarriedShape()
+
 _SCALARS: Final[Mapping[Any, Shape]] = {
     str: _StringShape(),
     bool: _BoolShape(),
     int: _INT64,
     float: _FloatShape(),
-    Quantity: _ParsedShape(Quantity, numbers=True),
-    Time: _ParsedShape(Time),
-    MicroTime: _ParsedShape(MicroTime),
-    msgspec.Raw: _CarriedShape(),
+    Quantity: _QuantityShape(),
+    Time: _TimeShape(Time),
+    MicroTime: _TimeShape(MicroTime),
+    msgspec.Raw: _CARRIED,
 }
 
 _structs: dict[type[Struct], StructShape] = {}
@@ -331,6 +336,13 @@ def _shape(annotation: Any) -> Shape:
     if isinstance(annotation, type) and issubclass(annotation, Struct):
         return shape_of(annotation)
     raise InternalError(f"no way to read a field of type {annotation}")
+
+
+def _parse(parse: Callable[[str], Any], text: str, notes: Notes) -> Any:
+    try:
+        return parse(text)
+    except ParseError as error:
+        raise DecodeError(str(error), path=notes.where()) from error
 
 
 def _note_duplicates(value: dict[str, Any], notes: Notes) -> None:

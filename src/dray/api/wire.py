@@ -21,7 +21,17 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache, total_ordering
-from typing import Annotated, Any, ClassVar, Final, Self, TypeVar, dataclass_transform
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Final,
+    Self,
+    TypeAlias,
+    TypeVar,
+    dataclass_transform,
+)
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -29,6 +39,7 @@ from msgspec import UNSET, Meta, UnsetType
 from dray.errors import ParseError
 
 __all__ = [
+    "NULL",
     "Carried",
     "Int32",
     "Int64",
@@ -37,6 +48,7 @@ __all__ = [
     "Time",
     "UnknownFields",
     "always",
+    "is_null",
     "replace",
 ]
 
@@ -47,8 +59,14 @@ UNKNOWN_MEMBER: Final = "$unknown"
 Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
 Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 
-# JSON that passes through unread. None is absent.
-Carried = msgspec.Raw | None
+# JSON that passes through unread: None is absent, and a null that was written stays one. msgspec
+# reads Raw only where it stands alone, so the type checker alone is told of the None.
+if TYPE_CHECKING:
+    Carried: TypeAlias = msgspec.Raw | None
+else:
+    Carried = msgspec.Raw
+
+NULL: Final = msgspec.Raw(b"null")
 
 
 class UnknownFields:
@@ -102,6 +120,11 @@ class Struct(
     """The base of all API types: frozen, keyword-only, wire names in camelCase."""
 
     unknown_fields: UnknownFields | UnsetType = msgspec.field(default=UNSET, name=UNKNOWN_MEMBER)
+
+
+def is_null(carried: Carried) -> bool:
+    """Whether carried JSON is absent or null, which upstream mostly does not tell apart."""
+    return carried is None or bytes(carried) == b"null"
 
 
 S = TypeVar("S", bound=msgspec.Struct)

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from dray.api import codec
@@ -41,6 +41,13 @@ ALL_TYPES = sorted(
     key=lambda type_: (type_.__module__, type_.__name__),
 )
 
+# Whole kinds have hundreds of fields: shrinking a failure would take longer than reading it.
+unshrunk = settings(
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    deadline=None,
+)
+
 
 def names(type_: type[Object]) -> str:
     return f"{type_.__module__.removeprefix('dray.api.')}.{type_.__name__}"
@@ -48,7 +55,7 @@ def names(type_: type[Object]) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ALL_TYPES, ids=names)
-@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(unshrunk, max_examples=25)
 @given(data=st.data())
 def test_every_kind_survives_the_wire(kind: type[Object], data: st.DataObject) -> None:
     """decode(encode(x)) == x, with unknown members anywhere in x."""
@@ -58,7 +65,7 @@ def test_every_kind_survives_the_wire(kind: type[Object], data: st.DataObject) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ALL_TYPES, ids=names)
-@settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(unshrunk, max_examples=15)
 @given(data=st.data())
 def test_both_paths_agree(kind: type[Object], data: st.DataObject) -> None:
     """What the quick path accepts, the exact path reads as the same value."""

@@ -5,7 +5,7 @@ Upstream counterpart: k8s.io/api/resource/v1.
 
 from __future__ import annotations
 
-from dray.api.wire import Carried, Struct, always
+from dray.api.wire import NULL, Carried, Struct, always
 
 __all__ = ["CELDeviceSelector", "DeviceSelector", "OpaqueDeviceConfiguration"]
 
@@ -26,4 +26,4 @@ class OpaqueDeviceConfiguration(Struct):
     """Parameters only their driver understands: any JSON object."""
 
     driver: str = always("")
-    parameters: Carried = always(None)
+    parameters: Carried = always(NULL)

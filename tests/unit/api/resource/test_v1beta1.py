@@ -29,8 +29,7 @@ patient = settings(
 
 def hub_request(request: DeviceRequest) -> DeviceRequest:
     """The request without what v1beta1 cannot tell apart: an `exactly` with nothing in it."""
-    empty = request.exactly is not None and not set(to_builtins(request.exactly).values()) - {""}
-    return replace(request, exactly=None) if empty else request
+    return replace(request, exactly=None) if request.exactly == ExactDeviceRequest() else request
 
 
 def with_comparable_requests(claim: ResourceClaim) -> ResourceClaim:
