@@ -1,0 +1,22 @@
+"""Service accounts, on the wire and back."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from tests.unit.api.core.golden import METADATA, OBJECT_REFERENCE, Document, KindSuite
+
+from dray.api.core import ServiceAccount, ServiceAccountList
+
+
+class TestServiceAccount(KindSuite):
+    kind = ServiceAccount
+    list_kind = ServiceAccountList
+    document: ClassVar[Document] = {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": METADATA,
+        "secrets": [OBJECT_REFERENCE],
+        "imagePullSecrets": [{"name": "registry"}],
+        "automountServiceAccountToken": False,
+    }
