@@ -83,12 +83,13 @@ def _counted(request: Counted) -> Counted:
     count = request.count
     if mode == ALLOCATION_MODE_EXACT_COUNT and count == 0:
         count = 1
-    return edit(
-        request,
-        allocation_mode=mode,
-        count=count,
-        tolerations=edit_items(request.tolerations, _toleration),
-    )
+    return _tolerating(edit(request, allocation_mode=mode, count=count))
+
+
+def _tolerating(request: Counted) -> Counted:
+    if not request.tolerations:
+        return request
+    return edit(request, tolerations=edit_items(request.tolerations, _toleration))
 
 
 def _toleration(toleration: DeviceToleration) -> DeviceToleration:
@@ -127,13 +128,8 @@ def _v1beta1_spec(spec: v1beta1.ResourceClaimSpec) -> v1beta1.ResourceClaimSpec:
 
 def _v1beta1_request(request: v1beta1.DeviceRequest) -> v1beta1.DeviceRequest:
     # Without a class it is a list of alternatives, in which mode and count have no place.
-    if request.device_class_name:
-        request = _counted(request)
-    return edit(
-        request,
-        tolerations=edit_items(request.tolerations, _toleration),
-        first_available=edit_items(request.first_available, _counted),
-    )
+    request = _counted(request) if request.device_class_name else _tolerating(request)
+    return edit(request, first_available=edit_items(request.first_available, _counted))
 
 
 # Taints ----------------------------------------------------------------------------------------

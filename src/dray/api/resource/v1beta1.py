@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
-from msgspec import UnsetType, field
+from msgspec import UNSET, UnsetType, field
 
 from dray.api.core._node_selector import NodeSelector
 from dray.api.meta import Object, ObjectMeta
@@ -63,18 +63,21 @@ V1: Final = "resource.k8s.io/v1"
 
 
 class DeviceRequest(Struct):
-    """A named want, with the members of v1's `exactly` on the request itself."""
+    """A named want, with the members of v1's `exactly` on the request itself.
+
+    A list that is there, even empty, makes the request an exact one.
+    """
 
     name: str = always("")
-    device_class_name: str = ""
-    selectors: tuple[DeviceSelector, ...] = ()
+    device_class_name: str = always("")
+    selectors: tuple[DeviceSelector, ...] | None = None
     allocation_mode: str = ""
     count: Int64 = 0
     admin_access: bool | None = None
     first_available: tuple[DeviceSubRequest, ...] = ()
-    tolerations: tuple[DeviceToleration, ...] = ()
+    tolerations: tuple[DeviceToleration, ...] | None = None
     capacity: CapacityRequirements | None = None
-    derived_attributes: tuple[DeviceDerivedAttribute, ...] = ()
+    derived_attributes: tuple[DeviceDerivedAttribute, ...] | None = None
 
 
 class DeviceClaim(Struct):
@@ -220,6 +223,8 @@ def slice_from_v1(slice_: v1_slice.ResourceSlice) -> ResourceSlice:
 _EXACT_FIELDS: Final = tuple(
     name for name in ExactDeviceRequest.__struct_fields__ if name != "unknown_fields"
 )
+_EXACT_LISTS: Final = ("selectors", "tolerations", "derived_attributes")
+_EXACT_OPTIONAL: Final = (*_EXACT_LISTS, "admin_access", "capacity")
 _BASIC_FIELDS: Final = tuple(
     name for name in BasicDevice.__struct_fields__ if name != "unknown_fields"
 )
@@ -241,24 +246,29 @@ def _spec_from_v1(spec: v1_claim.ResourceClaimSpec) -> ResourceClaimSpec:
 
 def _request_to_v1(request: DeviceRequest) -> v1_claim.DeviceRequest:
     given = {name: getattr(request, name) for name in _EXACT_FIELDS}
-    # An exact request exists as soon as anything of it is set; of the members, adminAccess and
-    # capacity are set by being there at all.
-    is_set = any(value is not None and value not in ("", 0, ()) for value in given.values())
+    is_exact = any(
+        value is not None if name in _EXACT_OPTIONAL else value for name, value in given.items()
+    )
+    for name in _EXACT_LISTS:
+        given[name] = given[name] or ()
     return v1_claim.DeviceRequest(
         name=request.name,
-        exactly=ExactDeviceRequest(**given) if is_set or request.admin_access is False else None,
+        exactly=ExactDeviceRequest(**given) if is_exact else None,
         first_available=request.first_available,
-        unknown_fields=request.unknown_fields,
+        unknown_fields=_unknown_fields(v1_claim.DeviceRequest, request),
     )
 
 
 def _request_from_v1(request: v1_claim.DeviceRequest) -> DeviceRequest:
     exactly = request.exactly or ExactDeviceRequest()
+    given = {name: getattr(exactly, name) for name in _EXACT_FIELDS}
+    for name in _EXACT_LISTS:
+        given[name] = given[name] or None
     return DeviceRequest(
         name=request.name,
         first_available=request.first_available,
-        unknown_fields=_joined(request, exactly),
-        **{name: getattr(exactly, name) for name in _EXACT_FIELDS},
+        unknown_fields=_unknown_fields(DeviceRequest, exactly, request),
+        **given,
     )
 
 
@@ -266,7 +276,7 @@ def _device_to_v1(device: Device) -> v1_slice.Device:
     basic = device.basic or BasicDevice()
     return v1_slice.Device(
         name=device.name,
-        unknown_fields=_joined(device, basic),
+        unknown_fields=_unknown_fields(v1_slice.Device, basic, device),
         **{name: getattr(basic, name) for name in _BASIC_FIELDS},
     )
 
@@ -275,19 +285,25 @@ def _device_from_v1(device: v1_slice.Device) -> Device:
     return Device(
         name=device.name,
         basic=BasicDevice(
-            unknown_fields=device.unknown_fields,
+            unknown_fields=_unknown_fields(BasicDevice, device),
             **{name: getattr(device, name) for name in _BASIC_FIELDS},
         ),
     )
 
 
-def _joined(outer: Struct, inner: Struct) -> UnknownFields | UnsetType:
-    """The unknown fields of two structs that become one; upstream would drop both."""
-    if not isinstance(inner.unknown_fields, UnknownFields):
-        return outer.unknown_fields
-    if not isinstance(outer.unknown_fields, UnknownFields):
-        return inner.unknown_fields
-    return UnknownFields(inner.unknown_fields.members | outer.unknown_fields.members)
+def _unknown_fields(target: type[Struct], *sources: Struct) -> UnknownFields | UnsetType:
+    """What of the sources' unknown fields the target does not know either.
+
+    A member that one version declares must not get into the other by the back door of being
+    unknown here: v1beta1 ignores `exactly`, and a v1 server must not see it then.
+    """
+    members: dict[str, Any] = {}
+    for source in sources:
+        if isinstance(source.unknown_fields, UnknownFields):
+            members |= source.unknown_fields.members
+    for name in target.__struct_encode_fields__:
+        members.pop(name, None)
+    return UnknownFields(members) if members else UNSET
 
 
 def _with(struct: Struct, **changes: Any) -> dict[str, Any]:

@@ -85,7 +85,8 @@ def test_v1beta2_differs_in_nothing_but_its_name(slice_: ResourceSlice) -> None:
     ("members", "exactly"),
     [
         pytest.param({}, None, id="nothing-set"),
-        pytest.param({"selectors": [], "count": 0}, None, id="empty-is-not-set"),
+        pytest.param({"selectors": None, "count": 0}, None, id="null-and-zero-are-not-set"),
+        pytest.param({"selectors": []}, {"deviceClassName": ""}, id="empty-list-is-set"),
         pytest.param({"deviceClassName": "gpu"}, {"deviceClassName": "gpu"}, id="class"),
         pytest.param({"count": 2}, {"deviceClassName": "", "count": 2}, id="count-alone"),
         pytest.param(
@@ -127,6 +128,14 @@ def test_unknown_fields_are_joined_not_lost() -> None:
     )
     flat = v1beta1._request_from_v1(request)
     assert flat.unknown_fields == UnknownFields({"inner": 1, "both": "outer", "outer": 2})
+
+
+def test_what_one_version_ignores_does_not_reach_the_other_by_another_name() -> None:
+    document = (
+        b'{"spec": {"devices": {"requests": [{"name": "r", "exactly": {"count": 9}, "new": 1}]}}}'
+    )
+    hub = v1beta1.claim_to_v1(decode(document, v1beta1.ResourceClaim))
+    assert to_builtins(hub)["spec"]["devices"]["requests"] == [{"name": "r", "new": 1}]
 
 
 @pytest.mark.parametrize("version", ["v1", "v1beta1", "v1beta2"])

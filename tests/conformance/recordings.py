@@ -1,0 +1,20 @@
+"""Reads what the oracle recorded: a header line, then one question and answer per line."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+FIXTURES = Path(__file__).parent / "fixtures"
+
+
+def read_recording(name: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """The requests and answers of one recording, in order."""
+    with gzip.open(FIXTURES / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
+        next(lines)
+        for line in lines:
+            case = json.loads(line)
+            yield case["request"], case["answer"]
