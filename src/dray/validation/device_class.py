@@ -34,7 +34,7 @@ def _create(new: DeviceClass, context: Context) -> Verdict:
     handwritten, declared = Findings(), Findings(shared=True)
     _check_metadata(handwritten, new)
     _check_spec(handwritten, new.spec, None, context)
-    _declare(declared, new, None)
+    _declare(declared, new, None, context.version)
     return Verdict(handwritten, declared)
 
 
@@ -43,7 +43,7 @@ def _update(new: DeviceClass, old: DeviceClass, context: Context) -> Verdict:
     _check_metadata(handwritten, new)
     handwritten.extend(validate_object_meta_update(new.metadata, old.metadata))
     _check_spec(handwritten, new.spec, old.spec, context)
-    _declare(declared, new, old)
+    _declare(declared, new, old, context.version)
     return Verdict(handwritten, declared)
 
 
@@ -91,7 +91,9 @@ def _check_spec(
         )
 
 
-def _declare(found: Findings, new: DeviceClass, old: DeviceClass | None) -> None:
+def _declare(
+    found: Findings, new: DeviceClass, old: DeviceClass | None, version: str | None
+) -> None:
     """What the stored class has already is not looked at again."""
     name = new.metadata.name
     if name and (old is None or old.metadata.name != name):
@@ -104,7 +106,8 @@ def _declare(found: Findings, new: DeviceClass, old: DeviceClass | None) -> None
         found, spec.config, CONFIG_MAX, "spec.config"
     ):
         for index, config in enumerate(spec.config):
-            declare_device_configuration(found, config.opaque, f"spec.config[{index}]")
+            path = f"spec.config[{index}]"
+            declare_device_configuration(found, config.opaque, path, version=version)
     extended = spec.extended_resource_name
     if extended is not None and (stored is None or stored.extended_resource_name != extended):
         _declare_extended_resource_name(found, extended, "spec.extendedResourceName")

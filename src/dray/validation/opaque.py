@@ -46,9 +46,14 @@ def declare_device_configuration(
     found: Findings,
     opaque: OpaqueDeviceConfiguration | None,
     path: str,
+    *,
+    version: str | None = None,
 ) -> None:
+    """`version` is that of the request: the older ones' schemas order their rules otherwise."""
     if opaque is not None:
-        declare_driver_name(found, opaque.driver, f"{path}.opaque.driver")
+        length_first = version in ("v1beta1", "v1beta2")
+        where = f"{path}.opaque.driver"
+        declare_driver_name(found, opaque.driver, where, length_first=length_first)
 
 
 def check_raw_object(

@@ -26,6 +26,7 @@ __all__ = [
     "DOMAIN_BYTES_MAX",
     "IDENTIFIER_BYTES_MAX",
     "IMMUTABLE",
+    "LONG_NAME",
     "POOL_NAME_BYTES_MAX",
     "byte_length",
     "check_dns_label",
@@ -132,14 +133,24 @@ def check_driver_name(
 
 
 def declare_driver_name(
-    found: Findings, value: str, path: str, *, bounded: bool = True, shared: bool | None = None
+    found: Findings,
+    value: str,
+    path: str,
+    *,
+    bounded: bool = True,
+    length_first: bool = False,
+    shared: bool | None = None,
 ) -> None:
+    """`length_first` is for versions whose schema lists the two rules the other way round."""
     if not value:
         found.required(path, shared=shared)
         return
+    too_long = bounded and len(value) > DOMAIN_BYTES_MAX
+    if too_long and length_first:
+        found.too_long(path, DOMAIN_BYTES_MAX, "characters", origin=MAX_LENGTH, shared=shared)
     for message in names.long_name_caseless(value):
         found.invalid(path, value, message, origin=LONG_NAME_CASELESS, shared=shared)
-    if bounded and len(value) > DOMAIN_BYTES_MAX:
+    if too_long and not length_first:
         found.too_long(path, DOMAIN_BYTES_MAX, "characters", origin=MAX_LENGTH, shared=shared)
 
 

@@ -1,0 +1,106 @@
+"""Whole objects against their rules: object in, every field error out.
+
+May live here: one module per kind, named after it, and the rules kinds share. May not: decoding,
+defaults, removing gated fields (all done before), authorization, anything that looks at other
+objects. Pure: no I/O, no clock, no randomness.
+
+The errors, their texts and their order are those a Kubernetes 1.37 server answers with. Objects
+are at their hub version; `version` names the one the request was made in, where it differs,
+because part of the errors speak that version's language. Upstream counterpart: ValidateCreate and
+ValidateUpdate in apiserver's pkg/registry/rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, TypeVar
+
+from dray.api.core import Pod
+from dray.api.features import DEFAULT_GATES, FeatureGates
+from dray.api.meta import Object
+from dray.api.resource import (
+    DeviceClass,
+    DeviceTaintRule,
+    ResourceClaim,
+    ResourceClaimTemplate,
+    ResourcePoolStatusRequest,
+    ResourceSlice,
+)
+from dray.errors import FieldError, InternalError
+from dray.validation import (
+    device_class,
+    device_taint_rule,
+    pod,
+    resource_claim,
+    resource_claim_template,
+    resource_pool_status_request,
+    resource_slice,
+)
+from dray.validation.findings import Findings, merge
+from dray.validation.meta import validate_common_create, validate_common_update
+from dray.validation.rulebook import Context, Rulebook, Verdict
+
+__all__ = ["validate_create", "validate_status_update", "validate_update"]
+
+_RULEBOOKS: Final[Mapping[type[Object], Rulebook]] = {
+    DeviceClass: device_class.RULEBOOK,
+    DeviceTaintRule: device_taint_rule.RULEBOOK,
+    Pod: pod.RULEBOOK,
+    ResourceClaim: resource_claim.RULEBOOK,
+    ResourceClaimTemplate: resource_claim_template.RULEBOOK,
+    ResourcePoolStatusRequest: resource_pool_status_request.RULEBOOK,
+    ResourceSlice: resource_slice.RULEBOOK,
+}
+
+T = TypeVar("T", bound=Object)
+
+
+def validate_create(
+    obj: Object, *, gates: FeatureGates = DEFAULT_GATES, version: str | None = None
+) -> list[FieldError]:
+    """What is wrong with a new object."""
+    rulebook = _rulebook(obj)
+    handwritten, declared = rulebook.create(obj, Context(gates, version))
+    # What the kind itself finds in the metadata is more to the point.
+    if not handwritten:
+        common = validate_common_create(obj.metadata, namespaced=rulebook.namespaced)
+        handwritten.extend(common)
+    return merge(handwritten, declared, version=version)
+
+
+def validate_update(
+    new: T, old: T, *, gates: FeatureGates = DEFAULT_GATES, version: str | None = None
+) -> list[FieldError]:
+    """What is wrong with replacing the old object by the new one, status aside."""
+    rulebook = _rulebook(new)
+    verdict = rulebook.update(new, old, Context(gates, version))
+    return _with_common(new, old, rulebook, verdict, version)
+
+
+def validate_status_update(
+    new: T, old: T, *, gates: FeatureGates = DEFAULT_GATES, version: str | None = None
+) -> list[FieldError]:
+    """What is wrong with replacing the old object's status by the new one's."""
+    rulebook = _rulebook(new)
+    if rulebook.status_update is None:
+        raise InternalError(f"{new.kind} has no status of its own to update")
+    verdict = rulebook.status_update(new, old, Context(gates, version))
+    return _with_common(new, old, rulebook, verdict, version)
+
+
+def _with_common(
+    new: T, old: T, rulebook: Rulebook, verdict: Verdict, version: str | None
+) -> list[FieldError]:
+    handwritten = Findings()
+    handwritten.extend(
+        validate_common_update(new.metadata, old.metadata, namespaced=rulebook.namespaced)
+    )
+    handwritten.absorb(verdict.handwritten)
+    return merge(handwritten, verdict.declared, version=version)
+
+
+def _rulebook(obj: Object) -> Rulebook:
+    try:
+        return _RULEBOOKS[type(obj)]
+    except KeyError:
+        raise InternalError(f"there are no rules for {type(obj).__name__}") from None
