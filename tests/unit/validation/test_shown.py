@@ -1,0 +1,73 @@
+"""Values inside messages: as the wire has them, or as upstream's Go structs do."""
+
+from __future__ import annotations
+
+import json
+
+import msgspec
+import pytest
+from hypothesis import given
+
+from dray.api.codec import to_builtins
+from dray.api.core import NodeSelectorRequirement, NodeSelectorTerm
+from dray.api.meta import OwnerReference
+from dray.api.quantity import Quantity
+from dray.api.resource import (
+    AllocatedDeviceStatus,
+    Counter,
+    CounterSet,
+    DeviceAttribute,
+    OpaqueDeviceConfiguration,
+    ResourceSlice,
+)
+from dray.api.wire import Struct
+from dray.testing.strategies import structs
+from dray.validation.shown import as_internal, as_wire
+
+
+@pytest.mark.slow
+@given(structs(ResourceSlice, unknown=False))
+def test_the_wire_form_is_the_json_of_the_value(slice_: ResourceSlice) -> None:
+    assert as_wire(slice_) == to_builtins(slice_)
+
+
+def test_keys_of_maps_are_shown_in_order() -> None:
+    counters = {name: Counter(value=Quantity.parse("1")) for name in ("b", "a")}
+    shown = as_wire(CounterSet(name="set", counters=counters))
+    assert json.dumps(shown) == (
+        '{"name": "set", "counters": {"a": {"value": "1"}, "b": {"value": "1"}}}'
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        pytest.param(
+            NodeSelectorTerm(match_fields=(NodeSelectorRequirement(key="k", operator="In"),)),
+            '{"MatchExpressions":null,"MatchFields":[{"Key":"k","Operator":"In","Values":null}]}',
+            id="empty-lists-are-null",
+        ),
+        pytest.param(
+            DeviceAttribute(int_value=3, string_values=()),
+            '{"IntValue":3,"BoolValue":null,"StringValue":null,"VersionValue":null,'
+            '"IntValues":null,"BoolValues":null,"StringValues":[],"VersionValues":null}',
+            id="unless-the-type-tells-them-apart",
+        ),
+        pytest.param(
+            OpaqueDeviceConfiguration(driver="d", parameters=msgspec.Raw(b'{"a":1}')),
+            '{"Driver":"d","Parameters":{"a":1}}',
+            id="carried-json-as-it-is",
+        ),
+        pytest.param(
+            OwnerReference(name="n", uid="u"),
+            '{"apiVersion":"","kind":"","name":"n","uid":"u"}',
+            id="metadata-has-no-internal-form",
+        ),
+    ],
+)
+def test_the_internal_form_has_gos_names_and_every_field(value: Struct, shown: str) -> None:
+    assert json.dumps(as_internal(value), separators=(",", ":")) == shown
+
+
+def test_initials_stay_in_capitals() -> None:
+    assert "ShareID" in as_internal(AllocatedDeviceStatus())
