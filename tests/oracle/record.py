@@ -35,6 +35,7 @@ from tests.conformance.generate import (  # noqa: E402
     claims,
     classes,
     conversions,
+    gates,
     names,
     pods,
     preparations,
@@ -49,6 +50,7 @@ from tests.conformance.generate.case import Request, unique  # noqa: E402
 SEED = 20_37
 
 SUBJECTS: dict[str, Callable[[Random], Iterator[Request]]] = {
+    "gates": gates.gates,
     "quantities": quantities.texts,
     "quantity-pairs": quantities.pairs,
     "names": names.texts,
