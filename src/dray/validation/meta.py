@@ -27,11 +27,12 @@ from dray.api.meta import (
 )
 from dray.errors import FieldError, quote
 from dray.validation.findings import Findings
-from dray.validation.rules import byte_length
+from dray.validation.rules import byte_length, check_immutable
 from dray.validation.shown import as_wire
 
 __all__ = [
     "ANNOTATIONS_BYTES_MAX",
+    "NOT_NEGATIVE",
     "NameRule",
     "name_is_dns_label",
     "name_is_dns_subdomain",
@@ -50,7 +51,6 @@ ANNOTATIONS_BYTES_MAX: Final = 256 * 1024
 FIELD_MANAGER_BYTES_MAX: Final = 128
 SUBRESOURCE_BYTES_MAX: Final = 256
 
-FIELD_IMMUTABLE: Final = "field is immutable"
 NOT_NEGATIVE: Final = "must be greater than or equal to 0"
 
 FINALIZER_ORPHAN: Final = "orphan"
@@ -259,8 +259,7 @@ def _check_update(found: Findings, new: ObjectMeta, old: ObjectMeta, path: str) 
             old.deletion_grace_period_seconds,
         ),
     ):
-        if ours != theirs:
-            found.invalid(f"{path}.{name}", ours, FIELD_IMMUTABLE)
+        check_immutable(found, ours, theirs, f"{path}.{name}")
     found.extend(validate_labels(new.labels, f"{path}.labels"))
     found.extend(validate_annotations(new.annotations, f"{path}.annotations"))
     _check_owner_references(found, new.owner_references, f"{path}.ownerReferences")
