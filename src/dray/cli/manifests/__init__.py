@@ -1,0 +1,21 @@
+"""Reading manifests: paths and bytes in, objects with their places out.
+
+Everything here is bounded in time and memory whatever the input, and fails with ManifestError
+alone.
+"""
+
+from __future__ import annotations
+
+from dray.cli.manifests.documents import Document, Manifest, read_documents
+from dray.cli.manifests.errors import ManifestError
+from dray.cli.manifests.files import STANDARD_INPUT, find_files, read_file
+
+__all__ = [
+    "STANDARD_INPUT",
+    "Document",
+    "Manifest",
+    "ManifestError",
+    "find_files",
+    "read_documents",
+    "read_file",
+]
