@@ -25,7 +25,7 @@ import msgspec
 from dray.api.quantity import Quantity
 from dray.api.shapes import JSONNumber, JSONObject, Notes, shape_of
 from dray.api.wire import UNKNOWN_MEMBER, Struct, Time, UnknownFields
-from dray.errors import DecodeError, ParseError
+from dray.errors import DecodeError, DrayError, ParseError
 
 __all__ = [
     "DOCUMENT_BYTES_MAX",
@@ -94,10 +94,10 @@ def decode_builtins(value: Any, kind: type[S]) -> Decoded[S]:
 
 def encode(value: Struct | Mapping[str, Any] | Sequence[Any]) -> bytes:
     """The JSON of an object, on one line."""
-    data = _ENCODER.encode(value)
-    if _UNKNOWN_MARK in data:
+    try:
+        return _ENCODER.encode(value)
+    except _UnknownFieldsMet:
         return _ENCODER.encode(_flatten(value))
-    return data
 
 
 def to_builtins(value: Struct) -> dict[str, Any]:
@@ -186,21 +186,26 @@ def _quick_decoder(kind: type[S]) -> msgspec.json.Decoder[S]:
 
 def _read_quickly(kind: type[Any], value: Any) -> Any:
     # Only the plainest form: numbers and everything else unusual is for the exact path.
-    if type(value) is str and kind is not UnknownFields:
-        return kind.parse(value)
+    if type(value) is str:
+        if kind is Quantity:  # by far the most frequent
+            return Quantity.parse(value)
+        if kind is not UnknownFields:
+            return kind.parse(value)
     raise ParseError(str(kind), "not in its plain form")
 
 
 # Encoding --------------------------------------------------------------------------------------
 
-_UNKNOWN_MARK: Final = f'"{UNKNOWN_MEMBER}"'.encode()
+
+class _UnknownFieldsMet(DrayError):
+    """The encoder came upon unknown fields, which it cannot fold into the object around them."""
 
 
 def _write(value: Any) -> Any:
-    if isinstance(value, (Quantity, Time)):
+    if type(value) is Quantity or isinstance(value, Time):
         return str(value)
     if isinstance(value, UnknownFields):
-        return value.members
+        raise _UnknownFieldsMet
     if isinstance(value, JSONNumber):
         return msgspec.Raw(value.text.encode())
     if isinstance(value, Mapping):

@@ -11,7 +11,7 @@ JSON in step, so that no code outside this package deals with raw dicts:
   and is written back from there, so it survives decoding, `replace` and encoding.
 
 Fields that dray carries but never looks into are declared `Carried`: their JSON is kept as it
-came, byte for byte. Upstream counterparts: the struct tags of k8s.io/api, metav1.Time,
+came. Upstream counterparts: the struct tags of k8s.io/api, metav1.Time,
 runtime.RawExtension.
 """
 
@@ -52,8 +52,8 @@ __all__ = [
     "replace",
 ]
 
-# Where a struct's unknown fields sit between our encoder's two passes. A wire member of this name
-# is itself an unknown field: the decoder refuses to fill an UnknownFields from the wire.
+# msgspec wants a wire name for the field that holds what has none. It is never written, and a member
+# of this name is itself unknown: the decoder refuses to fill an UnknownFields from the wire.
 UNKNOWN_MEMBER: Final = "$unknown"
 
 Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
