@@ -121,7 +121,7 @@ def test_at_v1beta1_only_a_request_with_a_class_gets_mode_and_count() -> None:
     plain, choice = default(before, now=NOW).spec.devices.requests or ()
     assert (plain.allocation_mode, plain.count) == ("ExactCount", 1)
     assert (choice.allocation_mode, choice.count) == ("", 0)
-    assert choice.tolerations[0].operator == "Equal"
+    assert choice.tolerations == (DeviceToleration(operator="Equal"),)
     assert choice.first_available[0].count == 1
 
 
