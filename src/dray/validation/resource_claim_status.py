@@ -25,6 +25,7 @@ from dray.api.resource import (
     ResourceClaimConsumerReference,
     ResourceClaimStatus,
 )
+from dray.api.wire import is_null
 from dray.errors import quote
 from dray.validation.allocation_result import check_allocation_result, declare_allocation_result
 from dray.validation.conditions import check_conditions
@@ -145,7 +146,7 @@ def _check_device_status(
     if len(conditions) > DEVICE_CONDITIONS_MAX:
         found.too_many(where, len(conditions), DEVICE_CONDITIONS_MAX)
     check_conditions(found, conditions, where)
-    if device.data is not None:
+    if not is_null(device.data):
         where = f"{path}.data"
         check_raw_object(found, device.data, where, bytes_max=DEVICE_DATA_BYTES_MAX)
     if device.network_data is not None:

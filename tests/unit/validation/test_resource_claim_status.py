@@ -176,6 +176,10 @@ def test_a_full_report_is_valid() -> None:
     assert errors(given, ResourceClaimStatus()) == []
 
 
+def test_null_is_no_data() -> None:
+    assert errors(status(devices=(report(data=msgspec.Raw(b"null")),))) == []
+
+
 @pytest.mark.parametrize(
     ("device", "identity"),
     [
