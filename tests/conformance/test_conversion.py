@@ -62,8 +62,7 @@ KEPT_EMPTY = {
 
 
 def written(value: Any) -> Any:
-    document = comparable(to_builtins(without_unknown(value)))
-    return json.loads(json.dumps(document).replace(str(NOW), "<now>"))
+    return comparable(to_builtins(without_unknown(value)))
 
 
 def as_sent(document: Any) -> Any:
@@ -82,7 +81,7 @@ def is_list_kind(request: dict[str, Any]) -> bool:
 def test_decoding_and_encoding_write_what_upstream_writes() -> None:
     differences: list[Any] = []
     compared = 0
-    for request, answer in read_recording("decodes"):
+    for request, answer in read_recording("decodes", now=str(NOW)):
         if is_list_kind(request):
             continue
         try:
@@ -112,7 +111,7 @@ def test_decoding_and_encoding_write_what_upstream_writes() -> None:
 def test_conversion_writes_what_upstream_writes() -> None:
     differences: list[Any] = []
     compared = 0
-    for request, answer in read_recording("conversions"):
+    for request, answer in read_recording("conversions", now=str(NOW)):
         try:
             _, _, decoded = decode_any(as_sent(request["object"]))
             converted = through_hub(decoded.value, request["to"].rpartition("/")[2])
@@ -133,8 +132,8 @@ def test_conversion_writes_what_upstream_writes() -> None:
 def test_conversion_there_and_back_changes_nothing_upstream_keeps() -> None:
     """v1 → v1beta1 → v1, on recorded objects, ends where it began."""
     seen = 0
-    for _, answer in read_recording("conversions"):
-        document = json.loads(json.dumps(answer.get("object", {})).replace("<now>", str(NOW)))
+    for _, answer in read_recording("conversions", now=str(NOW)):
+        document = answer.get("object", {})
         if document.get("apiVersion") != "resource.k8s.io/v1" or beyond_v1beta1(document):
             continue
         kind, _, decoded = decode_any(as_sent(document))

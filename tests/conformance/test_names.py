@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
+from tests.conformance.recordings import read_recording
 
 from dray.api import names
-
-FIXTURES = Path(__file__).parent / "fixtures"
 
 Rule = Callable[[str], tuple[str, ...]]
 
@@ -44,10 +40,7 @@ DECLARATIVE_RULES: dict[str, Rule] = {
 
 def rejected() -> list[tuple[str, dict[str, list[str]]]]:
     """Each recorded text, with upstream's messages by rule."""
-    with gzip.open(FIXTURES / "names.jsonl.gz", "rt", encoding="utf-8") as lines:
-        next(lines)  # where the recording comes from
-        cases = [json.loads(line) for line in lines]
-    return [(case["request"]["text"], case["answer"]["rejected"]) for case in cases]
+    return [(request["text"], answer["rejected"]) for request, answer in read_recording("names")]
 
 
 @pytest.mark.slow

@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import math
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conformance.recordings import read_recording
 
 from dray.api.quantity import Quantity
 from dray.errors import ParseError
 
-FIXTURES = Path(__file__).parent / "fixtures"
-
 Answer = dict[str, Any]
-
-
-def recorded(name: str) -> Iterator[tuple[dict[str, Any], Answer]]:
-    with gzip.open(FIXTURES / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
-        next(lines)  # where the recording comes from
-        for line in lines:
-            case = json.loads(line)
-            yield case["request"], case["answer"]
 
 
 def describe(text: str) -> Answer:
@@ -82,7 +69,7 @@ def in_python_spelling(answer: Answer) -> Answer:
 def test_every_recorded_text_reads_and_prints_as_upstream_does() -> None:
     asked = 0
     differences = []
-    for request, answer in recorded("quantities"):
+    for request, answer in read_recording("quantities"):
         asked += 1
         got = describe(request["text"])
         if got != in_python_spelling(answer):
@@ -95,7 +82,7 @@ def test_every_recorded_text_reads_and_prints_as_upstream_does() -> None:
 def test_every_recorded_pair_compares_and_computes_as_upstream_does() -> None:
     asked = 0
     differences = []
-    for request, answer in recorded("quantity-pairs"):
+    for request, answer in read_recording("quantity-pairs"):
         asked += 1
         # Whether a product still fits upstream's int64 has no counterpart here.
         expected = {key: value for key, value in answer.items() if key != "exact"}

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
+from tests.conformance.recordings import read_recording
 
 from dray.api import fields, labels
 from dray.errors import ParseError
-
-FIXTURES = Path(__file__).parent / "fixtures"
 
 Request = dict[str, Any]
 
@@ -58,13 +54,11 @@ def describe(read: Callable[[Request], Matcher], request: Request, tried: str) -
 def test_every_recorded_selector_reads_prints_and_matches_as_upstream_does(
     name: str, read: Callable[[Request], Matcher], tried: str, cases_min: int
 ) -> None:
-    with gzip.open(FIXTURES / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
-        next(lines)  # where the recording comes from
-        cases = [json.loads(line) for line in lines]
+    cases = list(read_recording(name))
     differences = []
-    for case in cases:
-        got = describe(read, case["request"], tried)
-        if got != case["answer"]:
-            differences.append((case["request"], got, case["answer"]))
+    for request, answer in cases:
+        got = describe(read, request, tried)
+        if got != answer:
+            differences.append((request, got, answer))
     assert differences == []
     assert len(cases) >= cases_min

@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-from pathlib import Path
 from typing import Any
+
+from tests.conformance.recordings import read_recording
 
 from dray.api.semver import Semver, is_semver
 from dray.errors import ParseError
 
-FIXTURES = Path(__file__).parent / "fixtures"
-
 NOT_SEMVER = "FieldValueInvalid: must be a string compatible with semver.org spec 2.0.0"
-
-
-def recorded() -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    with gzip.open(FIXTURES / "semvers.jsonl.gz", "rt", encoding="utf-8") as lines:
-        next(lines)  # where the recording comes from
-        cases = [json.loads(line) for line in lines]
-    return [(case["request"], case["answer"]) for case in cases]
 
 
 def describe(text: str, other: str) -> dict[str, Any]:
@@ -36,7 +26,7 @@ def describe(text: str, other: str) -> dict[str, Any]:
 
 
 def test_every_recorded_text_parses_and_compares_as_upstream_does() -> None:
-    cases = recorded()
+    cases = list(read_recording("semvers"))
     differences = []
     for request, answer in cases:
         expected = {key: value for key, value in answer.items() if key != "rejected"}
@@ -51,7 +41,7 @@ def test_the_grammar_accepts_what_validation_accepts() -> None:
     # Length is the only other rule on a version attribute; it belongs to validation.
     differences = [
         request["text"]
-        for request, answer in recorded()
+        for request, answer in read_recording("semvers")
         if is_semver(request["text"]) is (NOT_SEMVER in answer.get("rejected", []))
     ]
     assert differences == []

@@ -6,13 +6,11 @@ is test_codec's matter.
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conformance.recordings import read_recording
 
 from dray.api.defaults import default
 from dray.api.equality import semantically_equal
@@ -27,25 +25,16 @@ from dray.api.strategy import (
 )
 from dray.api.wire import Time, replace
 
-FIXTURES = Path(__file__).parent / "fixtures"
-
 # Later than every time in the recordings, so that it can only come from here.
 NOW = Time.parse("2099-01-01T00:00:00Z")
-
-# Where the recording has a time that upstream read off its clock.
-MASKED_NOW = "<now>"
 
 
 def recorded(name: str) -> Iterator[tuple[int, dict[str, Any], dict[str, Any]]]:
     """The cases of a recording that upstream could read, of kinds that have a strategy here."""
-    with gzip.open(FIXTURES / f"{name}.jsonl.gz", "rt") as lines:
-        next(lines)  # where the recording comes from
-        for number, line in enumerate(lines):
-            case = json.loads(line.replace(MASKED_NOW, str(NOW)))
-            request, answer = case["request"], case["answer"]
-            refused = "decodeError" in answer or "error" in answer
-            if not refused and request["object"].get("kind") in STRATEGIES:
-                yield number, request, answer
+    for number, (request, answer) in enumerate(read_recording(name, now=str(NOW))):
+        refused = "decodeError" in answer or "error" in answer
+        if not refused and request["object"].get("kind") in STRATEGIES:
+            yield number, request, answer
 
 
 def read(value: dict[str, Any]) -> Object:
