@@ -415,6 +415,12 @@ _ESCAPES: Final[Mapping[str, str]] = {
 }
 
 
+# Go's JSON is made to be safe inside a web page.
+_HTML_ESCAPES: Final = {
+    ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"
+}
+
+
 def quote(text: str) -> str:
     """The text in double quotes with escapes, the way Go's %q prints it."""
     return '"' + "".join(_escape(character) for character in text) + '"'
@@ -449,5 +455,6 @@ def _show(value: Any) -> str:
     if isinstance(value, (int, float)):
         return str(value)
     if isinstance(value, (list, tuple, dict)):
-        return json.dumps(value, separators=(",", ":"), default=str, ensure_ascii=False)
+        text = json.dumps(value, separators=(",", ":"), default=str, ensure_ascii=False)
+        return text.translate(_HTML_ESCAPES)
     return quote(str(value))

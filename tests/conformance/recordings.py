@@ -13,7 +13,7 @@ FIXTURES = Path(__file__).parent / "fixtures"
 
 def read_recording(
     name: str, *, now: str = "<now>"
-) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+) -> Iterator[tuple[dict[str, Any], Any]]:
     """The requests and answers of one recording, in order.
 
     Where upstream read a time off its clock, the recording says `<now>`, and this says `now`.

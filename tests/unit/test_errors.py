@@ -88,6 +88,11 @@ def test_an_unknown_reason_falls_back_to_the_code() -> None:
             id="null",
         ),
         pytest.param(
+            FieldError(FieldErrorType.INVALID, "a", {"b": ["x && y<z"]}, "no"),
+            'a: Invalid value: {"b":["x \\u0026\\u0026 y\\u003cz"]}: no',
+            id="whole-values-as-go-writes-json",
+        ),
+        pytest.param(
             FieldError(FieldErrorType.DUPLICATE, "a[1]", "x"),
             'a[1]: Duplicate value: "x"',
             id="duplicate",
