@@ -38,8 +38,8 @@ from tests.conformance.validation_cases import (
 
 RECORDINGS = ("pods", "pod-writes")
 
-# Upstream walks these maps at random. It was asked a few times to see whether the order changes, but
-# two errors may have come in one order every time by luck.
+# Upstream walks these maps at random. It was asked a few times to see whether the order changes,
+# but two errors may have come in one order every time by luck.
 WALKED_AT_RANDOM = re.compile(
     r"\.(annotations|labels|limits|matchLabels|nodeSelector|overhead|requests)\b"
 )
