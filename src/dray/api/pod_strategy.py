@@ -12,7 +12,7 @@ counterparts: pkg/registry/core/pod/strategy.go, dropDisabledFields in pkg/api/p
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 from dray.api._edit import edit, edit_items
 from dray.api.core import (
@@ -47,6 +47,8 @@ __all__ = [
     "prepare_pod_for_status_update",
     "prepare_pod_for_update",
 ]
+
+T = TypeVar("T")
 
 # Taken from the stored pod, so server-side apply must not let a client own them.
 RESET_FIELDS: Final = ("status",)
@@ -173,16 +175,25 @@ def _extended(
 # Status ----------------------------------------------------------------------------------------
 
 
+def _unless_absent(new: T | None, old: T | None) -> T | None:
+    # An empty list is a wish to clear it, not forgetfulness.
+    return old if new is None else new
+
+
 def _keep_what_clients_forget(new: PodStatus, old: PodStatus) -> PodStatus:
     """The status with what an old client would lose by writing back all that it knows."""
     return edit(
         new,
         qos_class=new.qos_class or old.qos_class,
-        resource_claim_statuses=new.resource_claim_statuses or old.resource_claim_statuses,
+        resource_claim_statuses=_unless_absent(
+            new.resource_claim_statuses, old.resource_claim_statuses
+        ),
         extended_resource_claim_status=new.extended_resource_claim_status
         or old.extended_resource_claim_status,
-        node_allocatable_resource_claim_statuses=new.node_allocatable_resource_claim_statuses
-        or old.node_allocatable_resource_claim_statuses,
+        node_allocatable_resource_claim_statuses=_unless_absent(
+            new.node_allocatable_resource_claim_statuses,
+            old.node_allocatable_resource_claim_statuses,
+        ),
         observed_generation=new.observed_generation or old.observed_generation,
         conditions=_keep_generations(new.conditions, old.conditions),
     )
@@ -232,7 +243,7 @@ def _drop_disabled_status_fields(new: PodStatus, old: PodStatus, gates: FeatureG
         "DRANodeAllocatableResources" not in gates
         and not old.node_allocatable_resource_claim_statuses
     ):
-        new = edit(new, node_allocatable_resource_claim_statuses=())
+        new = edit(new, node_allocatable_resource_claim_statuses=None)
     return new
 
 

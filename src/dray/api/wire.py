@@ -52,7 +52,7 @@ __all__ = [
     "replace",
 ]
 
-# msgspec wants a wire name for the field that holds what has none. It is never written, and a member
+# msgspec wants a wire name for the field that holds what has none. It is never written; a member
 # of this name is itself unknown: the decoder refuses to fill an UnknownFields from the wire.
 UNKNOWN_MEMBER: Final = "$unknown"
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from dray.api.core import (
     Affinity,
     Container,
@@ -194,9 +196,17 @@ def test_what_an_old_client_does_not_know_survives_it() -> None:
     assert write_status(PodStatus(), old) == old
 
 
-def test_what_a_client_does_say_replaces_what_was_there() -> None:
+@pytest.mark.parametrize(
+    "new",
+    [
+        pytest.param((PodResourceClaimStatus(name="gpu", resource_claim_name="c"),), id="other"),
+        pytest.param((), id="empty"),
+    ],
+)
+def test_what_a_client_does_say_replaces_what_was_there(
+    new: tuple[PodResourceClaimStatus, ...],
+) -> None:
     old = PodStatus(resource_claim_statuses=(PodResourceClaimStatus(name="gpu"),))
-    new = (PodResourceClaimStatus(name="gpu", resource_claim_name="pod-gpu"),)
     written = write_status(PodStatus(resource_claim_statuses=new), old)
     assert written.resource_claim_statuses == new
 

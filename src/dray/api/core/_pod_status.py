@@ -178,9 +178,11 @@ class PodStatus(Struct):
     qos_class: str = ""
     ephemeral_container_statuses: tuple[ContainerStatus, ...] = ()
     resize: str = ""
-    resource_claim_statuses: tuple[PodResourceClaimStatus, ...] = ()
+    resource_claim_statuses: tuple[PodResourceClaimStatus, ...] | None = None
     extended_resource_claim_status: PodExtendedResourceClaimStatus | None = None
     allocated_resources: Mapping[str, Quantity] = field(default_factory=dict)
     resources: ResourceRequirements | None = None
-    node_allocatable_resource_claim_statuses: tuple[NodeAllocatableResourceClaimStatus, ...] = ()
+    node_allocatable_resource_claim_statuses: (
+        tuple[NodeAllocatableResourceClaimStatus, ...] | None
+    ) = None
     volume_health: tuple[PodVolumeHealth, ...] = ()
