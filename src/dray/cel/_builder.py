@@ -38,7 +38,7 @@ _RESERVED_WORDS: Final = (
     "as break const continue else false for function if import in let loop package namespace null"
     " return true var void while"
 )
-RESERVED: Final = frozenset(_RESERVED_WORDS.split())
+_RESERVED: Final = frozenset(_RESERVED_WORDS.split())
 OPERATORS: Final = {
     "+": "_+_",
     "-": "_-_",
@@ -95,7 +95,7 @@ class Builder:
     # Leaves
 
     def identifier(self, dot: Token | None, name: Token) -> Node:
-        if name.text in RESERVED:
+        if is_reserved(name):
             return self.broken((dot or name).offset, f"reserved identifier: {name.text}")
         return Identifier(self.next_id(), name.offset, f".{name.text}" if dot else name.text)
 
@@ -172,8 +172,6 @@ class Builder:
     def global_call(
         self, parenthesis: Token, dot: Token | None, name: Token, arguments: Sequence[Node]
     ) -> Node:
-        if name.text in RESERVED:
-            return self.broken((dot or name).offset, f"reserved identifier: {name.text}")
         function = f".{name.text}" if dot else name.text
         node = self._expand(parenthesis.offset, function, None, arguments)
         if node is None:
@@ -228,6 +226,11 @@ class Builder:
 
     def _depth(self, node: Node) -> int:
         return self._depths.get(node.id, 0)
+
+
+def is_reserved(name: Token) -> bool:
+    """The word cannot name a variable or function; a field it can."""
+    return name.text in _RESERVED
 
 
 def _value(token: Token, sign: str) -> Constant:

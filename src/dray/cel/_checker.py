@@ -22,7 +22,6 @@ from dray.cel._names import (
     ENUMERATION_VALUES,
     MESSAGES,
     RUNTIME_TYPES,
-    STANDARD_TYPES,
     WELL_KNOWN_NAMES,
     message_type,
 )
@@ -45,7 +44,7 @@ from dray.cel._nodes import (
 from dray.cel._source import Issues
 from dray.cel._trampoline import Steps, done, run
 from dray.cel._types import Kind, Type, describe, describe_signature
-from dray.cel._unify import Substitution, assign, assign_all, most_general, substitute
+from dray.cel._unify import Substitution, most_general
 
 _LOGICAL: Final = frozenset({"_&&_", "_||_"})
 _LITERAL_TYPES: Final[dict[type, Type]] = {
@@ -82,7 +81,7 @@ class _Checker:
         self._environment = environment
         self._functions = environment.functions
         self._issues = issues
-        self._known: Substitution = {}
+        self._known = Substitution()
         self._scopes: list[dict[str, Type]] = []
         self._variables_made = 0
         self._types: dict[int, Type] = {}
@@ -91,8 +90,7 @@ class _Checker:
 
     def finish(self, root: Node) -> CheckedExpression:
         found = {
-            node_id: substitute(self._known, type_, finish=True)
-            for node_id, type_ in self._types.items()
+            node_id: self._known.apply(type_, finish=True) for node_id, type_ in self._types.items()
         }
         return CheckedExpression(root, found, self._overloads, self._constants)
 
@@ -164,20 +162,18 @@ class _Checker:
         return None
 
     def _global(self, name: str, *, shadowed: bool) -> _Resolved | None:
-        found: Type | None
         if name == DEVICE_VARIABLE:
-            found = types.DEVICE
-        else:
-            found = STANDARD_TYPES.get(name)
-            if found is None:
-                of = RUNTIME_TYPES.get(name) or message_type(name, self._environment.message_types)
-                found = types.type_of(of) if of is not None else None
-        if found is not None:
-            return _Resolved(name, found, shadowed)
+            return _Resolved(name, types.DEVICE, shadowed)
+        of = self._type_named(name)
+        if of is not None:
+            return _Resolved(name, types.type_of(of), shadowed)
         constant = ENUMERATION_VALUES.get(name)
         if constant is not None:
             return _Resolved(name, types.INT, shadowed, constant)
         return None
+
+    def _type_named(self, name: str) -> Type | None:
+        return RUNTIME_TYPES.get(name) or message_type(name, self._environment.message_types)
 
     # Fields
 
@@ -191,7 +187,7 @@ class _Checker:
         result = self._field_type(node, operand, node.field, optional=False)
         if node.test_only:
             result = types.BOOL
-        self._types[node.id] = substitute(self._known, result)
+        self._types[node.id] = self._known.apply(result)
         return Select(node.id, node.offset, operand, node.field, node.test_only)
 
     def _check_optional_select(self, node: Call) -> Steps[Node]:
@@ -200,14 +196,14 @@ class _Checker:
         assert isinstance(key.value, str)
         operand = yield self.check(operand)
         result = self._field_type(node, operand, key.value, optional=True)
-        self._types[node.id] = substitute(self._known, result)
+        self._types[node.id] = self._known.apply(result)
         self._overloads[node.id] = ("select_optional_field",)
         # The key has no type upstream either, but everything that reads types may expect one.
         self._types[key.id] = types.STRING
         return Call(node.id, node.offset, node.function, None, (operand, key))
 
     def _field_type(self, node: Node, operand: Node, field: str, *, optional: bool) -> Type:
-        target = substitute(self._known, self._types[operand.id])
+        target = self._known.apply(self._types[operand.id])
         if target.is_optional:
             optional = True
             target = target.parameters[0]
@@ -309,18 +305,16 @@ class _Checker:
             if overload.member != (target is not None):
                 continue
             taken, answered = self._instantiate(overload)
-            known = assign_all(self._known, given, taken)
-            if known is None:
+            if not self._known.assign_all(given, taken):
                 continue
-            self._known = known
             matched.append(overload.id)
-            answered = substitute(known, answered)
+            answered = self._known.apply(answered)
             if result is None:
                 result = answered
             elif not result.is_dyn and not answered.is_exactly(result):
                 result = types.DYN
         if result is None:
-            shown = [substitute(self._known, type_, finish=True) for type_ in given]
+            shown = [self._known.apply(type_, finish=True) for type_ in given]
             signature = describe_signature(shown, member=target is not None)
             self._issues.report(
                 node.offset,
@@ -333,9 +327,9 @@ class _Checker:
         """The overload's types with type variables of their own."""
         if not overload.type_parameters:
             return overload.arguments, overload.result
-        fresh = {name: self._new_variable() for name in overload.type_parameters}
-        taken = [substitute(fresh, argument) for argument in overload.arguments]
-        return taken, substitute(fresh, overload.result)
+        fresh = Substitution({name: self._new_variable() for name in overload.type_parameters})
+        taken = [fresh.apply(argument) for argument in overload.arguments]
+        return taken, fresh.apply(overload.result)
 
     # Aggregates
 
@@ -387,7 +381,7 @@ class _Checker:
 
     def _check_message(self, node: MessageLiteral) -> Steps[Node]:
         name = node.name.removeprefix(".")
-        of = RUNTIME_TYPES.get(name) or message_type(name, self._environment.message_types)
+        of = self._type_named(name)
         if of is None:
             self._undeclared(node, node.name)
             return node
@@ -437,7 +431,7 @@ class _Checker:
         self._scopes.pop()
         result = yield self.check(node.result)
         self._scopes.pop()
-        self._types[node.id] = substitute(self._known, self._types[result.id])
+        self._types[node.id] = self._known.apply(self._types[result.id])
         return Comprehension(
             node.id,
             node.offset,
@@ -453,7 +447,7 @@ class _Checker:
 
     def _iteration_types(self, node: Comprehension, over: Node) -> tuple[Type, Type]:
         """The types of the variable or variables: elements, keys, or index and element."""
-        range_type = substitute(self._known, self._types[over.id])
+        range_type = self._known.apply(self._types[over.id])
         if range_type.kind is Kind.LIST:
             element = range_type.parameters[0]
             return (types.INT, element) if node.second_variable is not None else (element, element)
@@ -472,11 +466,7 @@ class _Checker:
     # Helpers
 
     def _agrees(self, wanted: Type, given: Type) -> bool:
-        known = assign(self._known, wanted, given)
-        if known is None:
-            return False
-        self._known = known
-        return True
+        return self._known.assign(wanted, given)
 
     def _assert_type(self, node: Node, wanted: Type) -> None:
         given = self._types[node.id]

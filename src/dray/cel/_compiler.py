@@ -126,22 +126,25 @@ def _compiled(text: str, environment: Environment, *, derived: bool) -> Compilat
 
 def _parse(source: Source, issues: Issues) -> Node | None:
     """The tree, or None with what is wrong in `issues`."""
-    builder = Builder(issues)
-    found = tokens(source.text)
+    # Issues the builder finds before it is clear that this is no expression are found again.
+    found = Issues(source)
+    builder = Builder(found)
+    lexed = tokens(source.text)
     try:
-        root = parse(found, builder) if found is not None else 0
-        if isinstance(root, int):
-            report_syntax_errors(source, issues, root)
-            return None
-        if builder.too_deep(root):
-            issues.report(NOWHERE, "max recursion depth exceeded")
+        root = parse(lexed, builder) if lexed is not None else None
     except TooDeep:
         issues.report(NOWHERE, f"expression recursion limit exceeded: {RECURSION_MAX}")
+        return None
     except TooLarge:
         issues.report(NOWHERE, f"expression has more than {NODES_MAX} parts with macros expanded")
-    else:
-        return None if issues else root
-    return None
+        return None
+    if root is None:
+        report_syntax_errors(source, issues)
+        return None
+    if builder.too_deep(root):
+        found.report(NOWHERE, "max recursion depth exceeded")
+    issues.take(found)
+    return None if issues else root
 
 
 def _wrong_selector(type_: Type, environment: Environment) -> str | None:

@@ -197,8 +197,15 @@ _HEXADECIMAL_DOUBLE: Final = re.compile(
 )
 
 
+_SEPARATOR: Final = re.compile(r"(?<=[0-9])_(?=[0-9])")
+_HEXADECIMAL_SEPARATOR: Final = re.compile(r"(?<=[0-9a-fA-FxX])_(?=[0-9a-fA-F])")
+
+
 def _text_to_double(value: Value) -> Value:
     assert isinstance(value, str)
+    if "_" in value:
+        hexadecimal = value.lstrip("+-")[:2] in ("0x", "0X")
+        value = (_HEXADECIMAL_SEPARATOR if hexadecimal else _SEPARATOR).sub("", value)
     try:
         if _HEXADECIMAL_DOUBLE.fullmatch(value):
             number = float.fromhex(value)
@@ -260,7 +267,7 @@ def _double_to_text(value: Value) -> Value:
     shown = "".join(map(str, digits))
     power = len(shown) - 1 + exponent
     minus = "-" if sign else ""
-    if -4 <= power < 21 and (power < 6 or len(shown) > power):
+    if -4 <= power < 6:
         plain = format(Decimal((0, digits, exponent)), "f")
         return minus + (plain.rstrip("0").rstrip(".") if "." in plain else plain)
     mantissa = shown[0] + (f".{shown[1:]}" if len(shown) > 1 else "")

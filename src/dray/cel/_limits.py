@@ -23,10 +23,13 @@ RECURSION_MAX: Final = 250
 ISSUES_MAX: Final = 100
 """Issues reported for one expression; the rest are counted. cel-go's default."""
 
+SYNTAX_ERRORS_MAX: Final = 100
+"""Syntax errors after which reading a text stops. cel-go's default."""
+
 SNIPPET_LENGTH_MAX: Final = 16384
 """Bytes of a source line that are still shown under an issue. cel-go's constant."""
 
-NODES_MAX: Final = 100_000
+NODES_MAX: Final = 50_000
 """Nodes of one expression once macros are expanded.
 
 `optMap` copies what it is called on, so a chain of n of them has 2^n nodes. 10 KiB of ordinary

@@ -1,10 +1,9 @@
 """The names an expression may use besides functions: the device, the types, protobuf's messages.
 
 CEL knows a few protobuf messages by heart and Kubernetes does not take them away, so
-`google.protobuf.Int32Value{value: 1} == 1` is an expression here too. Names come from three
-places that upstream asks in turn: the declared variables (the standard types and `device`), the
-type names that exist at run time, and the message types. A name of the last kind alone
-type-checks but cannot be planned, which is upstream's quirk and kept.
+`google.protobuf.Int32Value{value: 1} == 1` is an expression here too. Type names come from two
+places that upstream asks in turn: the types that exist at run time, and the message types. A name
+of the latter kind alone type-checks but cannot be planned, which is upstream's quirk and kept.
 
 Upstream counterparts: cel-go common/types/provider.go and common/types/pb, apiserver
 pkg/cel/types.go.
@@ -17,28 +16,6 @@ from typing import Final
 
 from dray.cel import _types as types
 from dray.cel._types import Kind, Type
-
-_A: Final = types.parameter("A")
-_B: Final = types.parameter("B")
-
-STANDARD_TYPES: Final[Mapping[str, Type]] = {
-    declared.name: types.type_of(declared)
-    for declared in (
-        types.BOOL,
-        types.BYTES,
-        types.DOUBLE,
-        types.DURATION,
-        types.INT,
-        types.list_of(_A),
-        types.map_of(_A, _B),
-        types.NULL,
-        types.STRING,
-        types.TIMESTAMP,
-        types.TYPE,
-        types.UINT,
-    )
-}
-"""Type names declared as variables; `list` and `map` are of anything."""
 
 _ANY_LIST: Final = types.list_of(types.DYN)
 _ANY_MAP: Final = types.map_of(types.DYN, types.DYN)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Final
 
 from dray.cel import _lexer as lexer
-from dray.cel._builder import Builder
+from dray.cel._builder import Builder, is_reserved
 from dray.cel._lexer import Token
 from dray.cel._limits import RECURSION_MAX
 from dray.cel._nodes import FieldEntry, MapEntry, Node
@@ -34,13 +34,12 @@ class _Unexpected(Exception):
     """The token here cannot continue an expression."""
 
 
-def parse(tokens: list[Token], builder: Builder) -> Node | int:
-    """The tree, or the offset of the token that ends it. Raises TooDeep, and TooLarge."""
-    parser = _Parser(tokens, builder)
+def parse(tokens: list[Token], builder: Builder) -> Node | None:
+    """The tree, or None if the tokens are not one expression. Raises TooDeep, and TooLarge."""
     try:
-        return run(parser.start())
+        return run(_Parser(tokens, builder).start())
     except _Unexpected:
-        return parser.offset
+        return None
 
 
 class _Parser:
@@ -59,10 +58,6 @@ class _Parser:
         self._expressions = 0
         self._relations = 0
         self._calculations = 0
-
-    @property
-    def offset(self) -> int:
-        return self._tokens[self._position].offset
 
     def start(self) -> Steps[Node]:
         node: Node = yield self._expression()
@@ -226,7 +221,13 @@ class _Parser:
         dot = self._maybe(".")
         name = self._take(lexer.IDENTIFIER)
         if parenthesis := self._maybe("("):
+            issues = self._build.issues
+            before = issues.count
             arguments = yield self._arguments()
+            if is_reserved(name):
+                # Nobody looks into a call that cannot be.
+                issues.forget_since(before)
+                return self._build.identifier(dot, name)
             return self._build.global_call(parenthesis, dot, name, arguments)
         words = self._message_words()
         if words is None:

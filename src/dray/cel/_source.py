@@ -16,6 +16,10 @@ from dray.cel._limits import ISSUES_MAX, SNIPPET_LENGTH_MAX
 
 DESCRIPTION: Final = "<input>"
 NOWHERE: Final = -1
+"""The offset of what has no place in the text."""
+
+BEFORE_START: Final = -2
+"""The offset of what stands for something missing: the column before the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +46,10 @@ class Source:
         self._line_starts = starts
 
     def location(self, offset: int) -> tuple[int, int]:
-        if offset < 0:
-            return NOWHERE, NOWHERE
+        if offset == NOWHERE:
+            return -1, -1
+        if offset == BEFORE_START or not self.text:
+            return 1, -1
         line = bisect_right(self._line_starts, offset)
         return line, offset - self._line_starts[line - 1]
 
@@ -75,6 +81,19 @@ class Issues:
             line, column = self._source.location(offset)
             self._found.append(Issue(message, line, column))
 
+    def take(self, other: Issues) -> None:
+        self._found += other._found
+        self._count += other._count
+
+    @property
+    def count(self) -> int:
+        return self._count
+
+    def forget_since(self, count: int) -> None:
+        """Drop what was reported after there were this many."""
+        del self._found[count:]
+        self._count = count
+
     def sorted(self) -> tuple[Issue, ...]:
         return tuple(sorted(self._found, key=lambda issue: (issue.line, issue.column)))
 
@@ -93,6 +112,7 @@ def render(issue: Issue, source: Source) -> str:
     if snippet is None or len(snippet.encode()) > SNIPPET_LENGTH_MAX:
         return head
     snippet = snippet.replace("\t", " ")
-    dots = "".join("." if char < "\x80" else "\uff0e" for char in snippet[: issue.column])
-    caret = "\uff3e" if snippet[issue.column : issue.column + 1] >= "\x80" else "^"
+    column = max(issue.column, 0)
+    dots = "".join("." if char < "\x80" else "\uff0e" for char in snippet[:column])
+    caret = "\uff3e" if snippet[column : column + 1] >= "\x80" else "^"
     return f"{head}\n | {snippet}\n | {dots}{caret}"

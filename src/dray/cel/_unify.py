@@ -1,8 +1,8 @@
 """Which type may stand for which while an expression's types are still being found out.
 
-A Substitution is what is known so far about the type variables of one check. It is never changed
-in place: every question that could learn something answers a new Substitution, or None for "no",
-so that a rejected overload leaves nothing behind.
+A Substitution is what is known so far about the type variables of one check. Asking whether types
+agree teaches it what must hold for them to agree; if they do not, it has learned nothing, so that
+a rejected overload leaves no trace.
 
 Upstream counterparts: cel-go checker/types.go and checker/mapping.go.
 """
@@ -10,42 +10,59 @@ Upstream counterparts: cel-go checker/types.go and checker/mapping.go.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from dray.cel import _types as types
 from dray.cel._types import Kind, Type
 
-Substitution = dict[str, Type]
-
-_PARAMETRIC = frozenset({Kind.OPAQUE, Kind.LIST, Kind.MAP})
+_PARAMETRIC: Final = frozenset({Kind.OPAQUE, Kind.LIST, Kind.MAP})
 
 
-def assign(known: Substitution, wanted: Type, given: Type) -> Substitution | None:
-    """What is known if `given` may be used for `wanted`."""
-    learned = dict(known)
-    return learned if _assignable(learned, wanted, given) else None
+class Substitution:
+    """The types that type variables stand for, with a trail to undo what a question taught."""
 
+    __slots__ = ("_bound", "_trail")
 
-def assign_all(
-    known: Substitution, wanted: Sequence[Type], given: Sequence[Type]
-) -> Substitution | None:
-    learned = dict(known)
-    return learned if _all_assignable(learned, wanted, given) else None
+    def __init__(self, bound: dict[str, Type] | None = None) -> None:
+        self._bound = bound if bound is not None else {}
+        self._trail: list[tuple[str, Type | None]] = []
 
+    def get(self, name: str) -> Type | None:
+        return self._bound.get(name)
 
-def substitute(known: Substitution, type_: Type, *, finish: bool = False) -> Type:
-    """The type with its variables replaced; with `finish`, unknown ones become dyn."""
-    kind = type_.kind
-    if kind is Kind.TYPE_PARAMETER:
-        found = known.get(type_.name)
-        if found is not None:
-            return substitute(known, found, finish=finish)
-        return types.DYN if finish else type_
-    if not type_.parameters:
-        return type_
-    parts = tuple(substitute(known, part, finish=finish) for part in type_.parameters)
-    if all(new is old for new, old in zip(parts, type_.parameters, strict=True)):
-        return type_
-    return Type(kind, type_.name, parts)
+    def bind(self, name: str, type_: Type) -> None:
+        self._trail.append((name, self._bound.get(name)))
+        self._bound[name] = type_
+
+    def assign(self, wanted: Type, given: Type) -> bool:
+        """Whether `given` may be used for `wanted`."""
+        return self.assign_all((wanted,), (given,))
+
+    def assign_all(self, wanted: Sequence[Type], given: Sequence[Type]) -> bool:
+        if _all_assignable(self, wanted, given):
+            self._trail.clear()
+            return True
+        while self._trail:
+            name, before = self._trail.pop()
+            if before is None:
+                del self._bound[name]
+            else:
+                self._bound[name] = before
+        return False
+
+    def apply(self, type_: Type, *, finish: bool = False) -> Type:
+        """The type with its variables replaced; with `finish`, unknown ones become dyn."""
+        if type_.kind is Kind.TYPE_PARAMETER:
+            found = self._bound.get(type_.name)
+            if found is not None:
+                return self.apply(found, finish=finish)
+            return types.DYN if finish else type_
+        if not type_.parameters:
+            return type_
+        parts = tuple(self.apply(part, finish=finish) for part in type_.parameters)
+        if all(new is old for new, old in zip(parts, type_.parameters, strict=True)):
+            return type_
+        return Type(type_.kind, type_.name, parts)
 
 
 def most_general(first: Type, second: Type) -> Type:
@@ -111,11 +128,11 @@ def _valid_substitution(known: Substitution, type_: Type, variable: Type) -> tup
             return False, True
         general = most_general(type_, bound)
         if not _occurs(known, variable, general):
-            known[variable.name] = general
+            known.bind(variable.name, general)
         return True, True
     if _occurs(known, variable, type_):
         return False, False
-    known[variable.name] = type_
+    known.bind(variable.name, type_)
     return True, False
 
 
