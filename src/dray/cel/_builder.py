@@ -34,6 +34,18 @@ from dray.cel._nodes import (
 )
 from dray.cel._source import Issues
 
+__all__ = [
+    "CONDITIONAL",
+    "INDEX",
+    "NEGATE",
+    "OPERATORS",
+    "OPTIONAL_INDEX",
+    "OPTIONAL_SELECT",
+    "Builder",
+    "TooLarge",
+    "is_reserved",
+]
+
 _RESERVED_WORDS: Final = (
     "as break const continue else false for function if import in let loop package namespace null"
     " return true var void while"

@@ -21,6 +21,17 @@ from dray.cel._estimate import MAX, NOTHING, ONE, UNKNOWN, Range
 from dray.cel._nodes import Literal, Node
 from dray.cel._types import Kind, Type
 
+__all__ = [
+    "LIST_COST",
+    "REGEX_FACTOR",
+    "STRING_FACTOR",
+    "CallCost",
+    "Called",
+    "Operand",
+    "Rule",
+    "call_cost",
+]
+
 STRING_FACTOR: Final = 0.1
 """Cost of one character when a string is walked once."""
 

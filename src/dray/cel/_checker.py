@@ -46,6 +46,10 @@ from dray.cel._trampoline import Steps, done, run
 from dray.cel._types import Kind, Type, describe, describe_signature
 from dray.cel._unify import Substitution, most_general
 
+__all__ = [
+    "check",
+]
+
 _LOGICAL: Final = frozenset({"_&&_", "_||_"})
 _LITERAL_TYPES: Final[dict[type, Type]] = {
     bool: types.BOOL,

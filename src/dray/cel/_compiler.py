@@ -34,6 +34,13 @@ from dray.cel._syntax import report_syntax_errors
 from dray.cel._types import Kind, Type
 from dray.cel._validate import validate
 
+__all__ = [
+    "Compilation",
+    "CompileError",
+    "compile_derived_attribute",
+    "compile_selector",
+]
+
 
 @dataclass(frozen=True, slots=True)
 class CompileError:

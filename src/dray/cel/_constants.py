@@ -21,6 +21,18 @@ from dray.cel import _types as types
 from dray.cel._nodes import Constant, UInt
 from dray.cel._types import Type
 
+__all__ = [
+    "ConversionError",
+    "Duration",
+    "ListConstant",
+    "MapConstant",
+    "Timestamp",
+    "Value",
+    "convert",
+    "is_conversion",
+    "type_of",
+]
+
 _INT_MIN: Final = -(2**63)
 _INT_MAX: Final = 2**63 - 1
 _UINT_MAX: Final = 2**64 - 1

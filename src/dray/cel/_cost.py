@@ -36,6 +36,10 @@ from dray.cel._nodes import (
 from dray.cel._trampoline import Steps, done, run
 from dray.cel._types import Kind, Type
 
+__all__ = [
+    "max_cost",
+]
+
 _LIST_COST: Final = Range(LIST_COST, LIST_COST)
 _MAP_COST: Final = Range(30, 30)
 _MESSAGE_COST: Final = Range(40, 40)

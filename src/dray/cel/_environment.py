@@ -27,6 +27,12 @@ from dray.cel._limits import (
 )
 from dray.cel._types import Type
 
+__all__ = [
+    "DEVICE_VARIABLE",
+    "Environment",
+    "Shape",
+]
+
 DEVICE_VARIABLE: Final = "device"
 
 

@@ -11,6 +11,16 @@ from __future__ import annotations
 import math
 from typing import Final, NamedTuple
 
+__all__ = [
+    "MAX",
+    "NOTHING",
+    "NO_RANGE",
+    "ONE",
+    "UNKNOWN",
+    "Range",
+    "times_factor",
+]
+
 MAX: Final = 2**64 - 1
 _TWO_TO_64: Final = 2.0**64
 

@@ -13,6 +13,10 @@ from dray.cel._nodes import Call, CheckedExpression, ListLiteral, MapLiteral, No
 from dray.cel._source import Issues
 from dray.cel._types import Kind
 
+__all__ = [
+    "check_format",
+]
+
 _WHOLE: Final = frozenset({Kind.INT, Kind.UINT})
 _PRINTABLE: Final = frozenset(
     {

@@ -14,9 +14,27 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import cache
-from typing import Final, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from dray.cel import _lexer as lexer
+
+__all__ = [
+    "RULES",
+    "RULE_END",
+    "TOKEN_ORDER",
+    "Body",
+    "Call",
+    "Choice",
+    "Loop",
+    "Match",
+    "Maybe",
+    "Role",
+    "Rule",
+    "State",
+    "Step",
+    "listed",
+    "next_tokens",
+]
 
 TOKEN_ORDER: Final = (
     lexer.END, "==", "!=", "in", "<", "<=", ">=", ">", "&&", "||", "[", "]", "{", "}", "(", ")",
@@ -107,13 +125,12 @@ class Rule:
 # Notation. Each helper answers a function that, given where it starts and ends, makes the step.
 
 
-class _Notation:
-    def build(self, start: State, end: State) -> Step:
-        raise NotImplementedError
+class _Notation(Protocol):
+    def build(self, start: State, end: State) -> Step: ...
 
 
 @dataclass(frozen=True)
-class _Token(_Notation):
+class _Token:
     kinds: tuple[str, ...]
     label: str = ""
 
@@ -124,7 +141,7 @@ class _Token(_Notation):
 
 
 @dataclass(frozen=True)
-class _Rule(_Notation):
+class _Rule:
     name: str
     label: str = ""
     precedence: int = 0
@@ -135,7 +152,7 @@ class _Rule(_Notation):
         return Call(start, self.name, self.label, self.precedence)
 
 
-class _Maybe(_Notation):
+class _Maybe:
     def __init__(self, *parts: _Notation) -> None:
         self._parts = parts
 
@@ -147,7 +164,7 @@ class _Maybe(_Notation):
         return Maybe(start, body)
 
 
-class _Loop(_Notation):
+class _Loop:
     def __init__(self, *parts: _Notation, once: bool = False, decision: str = "") -> None:
         self._parts = parts
         self._once = once
@@ -163,7 +180,7 @@ class _Loop(_Notation):
         return Loop(start, back, body, self._once, self._decision)
 
 
-class _Choice(_Notation):
+class _Choice:
     def __init__(self, *alternatives: tuple[_Notation, ...], decision: str = "") -> None:
         self._alternatives = alternatives
         self._decision = decision

@@ -12,6 +12,24 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
+__all__ = [
+    "BYTES",
+    "END",
+    "ESCAPED_IDENTIFIER",
+    "FLOAT",
+    "IDENTIFIER",
+    "INT",
+    "KEYWORDS",
+    "STRING",
+    "UINT",
+    "EscapeError",
+    "Token",
+    "bytes_value",
+    "string_value",
+    "token_at",
+    "tokens",
+]
+
 END: Final = "<EOF>"
 IDENTIFIER: Final = "IDENTIFIER"
 ESCAPED_IDENTIFIER: Final = "ESC_IDENTIFIER"

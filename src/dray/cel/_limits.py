@@ -8,6 +8,24 @@ from __future__ import annotations
 
 from typing import Final
 
+__all__ = [
+    "ATTRIBUTES_MAX",
+    "ATTRIBUTE_VALUES_MAX",
+    "ATTRIBUTE_VALUE_LENGTH_MAX",
+    "COMPILATIONS_CACHED_MAX",
+    "COST_UNKNOWN",
+    "DOMAIN_LENGTH_MAX",
+    "DRIVER_NAME_LENGTH_MAX",
+    "EXPRESSION_LENGTH_MAX",
+    "IDENTIFIER_LENGTH_MAX",
+    "ISSUES_MAX",
+    "NODES_MAX",
+    "RECURSION_MAX",
+    "SELECTOR_COST_MAX",
+    "SNIPPET_LENGTH_MAX",
+    "SYNTAX_ERRORS_MAX",
+]
+
 EXPRESSION_LENGTH_MAX: Final = 10 * 1024
 """Bytes of UTF-8 in one expression, `CELSelectorExpressionMaxLength` of resource.k8s.io."""
 

@@ -29,6 +29,14 @@ from dray.cel._nodes import (
 )
 from dray.cel._trampoline import Steps, run
 
+__all__ = [
+    "ACCUMULATOR",
+    "MACROS",
+    "Expander",
+    "Macro",
+    "MacroError",
+]
+
 ACCUMULATOR: Final = "@result"
 """No expression can name it, so a macro's own variable never hides the user's."""
 
@@ -389,7 +397,6 @@ MACROS: Final[dict[tuple[str, int, bool], Macro]] = {
     ("exists", 3, True): _exists(2),
     ("exists_one", 2, True): _exists_one(1),
     ("exists_one", 3, True): _exists_one(2),
-    ("existsOne", 2, True): _exists_one(1),
     ("existsOne", 3, True): _exists_one(2),
     ("map", 2, True): _map,
     ("map", 3, True): _map,

@@ -17,6 +17,14 @@ from typing import Final
 from dray.cel import _types as types
 from dray.cel._types import Kind, Type
 
+__all__ = [
+    "ENUMERATION_VALUES",
+    "MESSAGES",
+    "RUNTIME_TYPES",
+    "WELL_KNOWN_NAMES",
+    "message_type",
+]
+
 _ANY_LIST: Final = types.list_of(types.DYN)
 _ANY_MAP: Final = types.map_of(types.DYN, types.DYN)
 _EMPTY: Final = types.struct("google.protobuf.Empty")

@@ -17,6 +17,24 @@ from typing import TypeAlias
 
 from dray.cel._types import Type
 
+__all__ = [
+    "Broken",
+    "Call",
+    "CheckedExpression",
+    "Comprehension",
+    "Constant",
+    "FieldEntry",
+    "Identifier",
+    "ListLiteral",
+    "Literal",
+    "MapEntry",
+    "MapLiteral",
+    "MessageLiteral",
+    "Node",
+    "Select",
+    "UInt",
+]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UInt:

@@ -18,6 +18,11 @@ from dray.cel._limits import RECURSION_MAX
 from dray.cel._nodes import FieldEntry, MapEntry, Node
 from dray.cel._trampoline import Steps, done, run
 
+__all__ = [
+    "TooDeep",
+    "parse",
+]
+
 _RELATIONS: Final = frozenset({"<", "<=", ">=", ">", "==", "!=", "in"})
 _SUMS: Final = frozenset({"+", "-"})
 _PRODUCTS: Final = frozenset({"*", "/", "%"})

@@ -42,6 +42,11 @@ from dray.cel._regex import PatternError, validate_pattern
 from dray.cel._trampoline import Steps, done, run
 from dray.cel._types import Kind, Type
 
+__all__ = [
+    "PlanError",
+    "plan",
+]
+
 
 class PlanError(Exception):
     """The expression type-checks but can never be evaluated."""

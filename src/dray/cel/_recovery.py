@@ -38,6 +38,14 @@ from dray.cel._limits import RECURSION_MAX, SYNTAX_ERRORS_MAX
 from dray.cel._parser import TooDeep
 from dray.cel._trampoline import Steps, run
 
+__all__ = [
+    "Context",
+    "GaveUp",
+    "Reader",
+    "Report",
+    "limited",
+]
+
 _RECOVERIES_MAX: Final = 30
 _SKIPPED_MAX: Final = 256
 """How often reading may go on after a mistake, and how many tokens one time may skip."""

@@ -13,6 +13,11 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+__all__ = [
+    "PatternError",
+    "validate_pattern",
+]
+
 _REPEAT_MAX: Final = 1000
 _HEIGHT_MAX: Final = 1000
 _SIZE_MAX: Final = (128 << 20) // 40

@@ -14,6 +14,16 @@ from typing import Final
 
 from dray.cel._limits import ISSUES_MAX, SNIPPET_LENGTH_MAX
 
+__all__ = [
+    "BEFORE_START",
+    "DESCRIPTION",
+    "NOWHERE",
+    "Issue",
+    "Issues",
+    "Source",
+    "render",
+]
+
 DESCRIPTION: Final = "<input>"
 NOWHERE: Final = -1
 """The offset of what has no place in the text."""

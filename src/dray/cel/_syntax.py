@@ -23,6 +23,10 @@ from dray.cel._recovery import Context, GaveUp, Reader, Report, limited
 from dray.cel._source import BEFORE_START, NOWHERE, Issues, Source
 from dray.cel._trampoline import Steps, done, run
 
+__all__ = [
+    "report_syntax_errors",
+]
+
 
 def report_syntax_errors(source: Source, issues: Issues) -> None:
     report = limited(issues.report)

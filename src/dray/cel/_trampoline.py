@@ -10,6 +10,13 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any, TypeAlias, TypeVar
 
+__all__ = [
+    "Answer",
+    "Steps",
+    "done",
+    "run",
+]
+
 Answer = TypeVar("Answer")
 
 Steps: TypeAlias = Generator["Steps[Any]", Any, Answer]

@@ -14,6 +14,41 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
 
+__all__ = [
+    "ANY",
+    "BOOL",
+    "BYTES",
+    "CIDR",
+    "DEVICE",
+    "DOUBLE",
+    "DURATION",
+    "DYN",
+    "ERROR",
+    "FORMAT",
+    "INT",
+    "IP",
+    "NULL",
+    "OPTIONAL_NAME",
+    "QUANTITY",
+    "SEMVER",
+    "STRING",
+    "TIMESTAMP",
+    "TYPE",
+    "UINT",
+    "URL",
+    "Kind",
+    "Type",
+    "describe",
+    "describe_signature",
+    "list_of",
+    "map_of",
+    "opaque",
+    "optional_of",
+    "parameter",
+    "struct",
+    "type_of",
+]
+
 
 class Kind(Enum):
     ANY = auto()

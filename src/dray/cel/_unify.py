@@ -15,6 +15,11 @@ from typing import Final
 from dray.cel import _types as types
 from dray.cel._types import Kind, Type
 
+__all__ = [
+    "Substitution",
+    "most_general",
+]
+
 _PARAMETRIC: Final = frozenset({Kind.OPAQUE, Kind.LIST, Kind.MAP})
 
 

@@ -30,6 +30,10 @@ from dray.cel._regex import PatternError, validate_pattern
 from dray.cel._source import Issues
 from dray.cel._types import Type, describe
 
+__all__ = [
+    "validate",
+]
+
 _FORMAT: Final = "format"
 
 
