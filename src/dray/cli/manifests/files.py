@@ -70,8 +70,10 @@ def read_file(path: str, standard_input: BinaryIO | None) -> bytes:
 def _read(file: BinaryIO) -> bytes:
     parts: list[bytes] = []
     size = 0
+    # A buffered read goes on until it has everything, deaf to interrupts.
+    read = getattr(file, "read1", file.read)
     try:
-        while size <= BYTES_MAX and (part := file.read(_PART_BYTES)):
+        while size <= BYTES_MAX and (part := read(_PART_BYTES)):
             parts.append(part)
             size += len(part)
     except (OSError, ValueError) as error:
