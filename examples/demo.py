@@ -1,0 +1,116 @@
+"""What dray can do today, told on its own examples: `make demo`.
+
+Good manifests pass, each mistake is found and explained. Exits with 1 if anything comes out other
+than the examples say.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import sys
+import textwrap
+from pathlib import Path
+from typing import NamedTuple
+
+from dray.cli.program import run
+
+EXAMPLES = Path(__file__).parent
+MISTAKES = EXAMPLES / "90-mistakes"
+WIDTH = 96
+
+
+class Answer(NamedTuple):
+    """What a command came to."""
+
+    code: int
+    output: str
+    summary: str
+
+
+def ask(*arguments: str) -> Answer:
+    """The answer of the command line, run in this process."""
+    output, summary = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(summary):
+        code = run(arguments)
+    return Answer(code, output.getvalue().strip(), summary.getvalue().strip())
+
+
+def say(text: str = "", *, first: str = "") -> None:
+    lines = textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=first,
+        subsequent_indent=" " * len(first),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    print("\n".join(lines))
+
+
+def title(text: str) -> None:
+    print(f"\n{text}\n{'-' * len(text)}")
+
+
+def shown(path: Path) -> str:
+    return path.relative_to(EXAMPLES.parent).as_posix()
+
+
+def show_valid(directory: Path) -> bool:
+    """Walk through one directory of good manifests."""
+    heading, story = (directory / "README.md").read_text().split("\n\n")[:2]
+    title(heading.removeprefix("# "))
+    say(re.sub(r"[`*]", "", story.replace("\n", " ")))
+    answer = ask("validate", "-f", str(directory))
+    print(f"\n  $ dray validate -f {shown(directory)}")
+    for line in (answer.output, answer.summary):
+        if line:
+            print(textwrap.indent(line, "  "))
+    return answer.code == 0 and not answer.output
+
+
+def show_mistake(path: Path) -> bool:
+    """Show one mistake, what dray says about it, and the way out."""
+    comments = dict(
+        line.removeprefix("# ").split(": ", 1)
+        for line in path.read_text().splitlines()
+        if line.startswith("# ")
+    )
+    answer = ask("validate", "-f", str(path))
+    # FILE:LINE: document 1 (Kind/name): message
+    said = re.match(r".*?:(\d+): document 1 \(.*?\): (.*)", answer.output)
+    found = f"line {said[1]}: {said[2]}" if said else answer.output or "nothing"
+    print(f"\n  {path.name}")
+    say(comments["Wrong"], first="    wrong:    ")
+    say(found, first="    dray:     ")
+    say(comments["Way out"], first="    way out:  ")
+    if answer.code == 1 and found == comments["dray says"]:
+        return True
+    say(comments["dray says"], first="    EXPECTED: ")
+    return False
+
+
+def main() -> int:
+    print(ask("version").output)
+    say()
+    say(
+        "dray validate checks manifests by the rules of a Kubernetes API server: the same "
+        "decoding, defaults, conversion, selectors compiled and costed, the same words. No "
+        "cluster needed."
+    )
+    directories = sorted(path for path in EXAMPLES.iterdir() if (path / "README.md").exists())
+    good = [show_valid(directory) for directory in directories if directory != MISTAKES]
+
+    title("Mistakes")
+    say("Each of these manifests has one mistake. dray says where it is and which rule it breaks.")
+    caught = [show_mistake(path) for path in sorted(MISTAKES.glob("*.yaml"))]
+
+    title("In short")
+    say(f"{sum(good)} of {len(good)} examples are valid, as they should be.")
+    say(f"{sum(caught)} of {len(caught)} mistakes were found and explained, as they should be.")
+    return 0 if good and caught and all(good) and all(caught) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

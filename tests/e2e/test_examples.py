@@ -1,0 +1,70 @@
+"""Every example is what its README says it is."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[2]
+DRAY = Path(sys.executable).with_name("dray")
+MISTAKES = ROOT / "examples" / "90-mistakes"
+
+DIRECTORIES = sorted(
+    path for path in (ROOT / "examples").iterdir() if path.is_dir() and path.name[:2].isdigit()
+)
+COMMAND = re.compile(r"```console\n\$ dray (.*)\n([^$]*?)```")
+
+
+def dray(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [DRAY, *arguments], cwd=ROOT, capture_output=True, text=True, check=False, timeout=30
+    )
+
+
+@pytest.mark.parametrize("directory", DIRECTORIES, ids=lambda path: path.name)
+def test_the_commands_in_a_readme_print_what_it_shows(directory: Path) -> None:
+    commands = COMMAND.findall((directory / "README.md").read_text())
+    assert commands
+    for arguments, output in commands:
+        result = dray(*arguments.split())
+        assert result.stdout + result.stderr == output
+
+
+@pytest.mark.parametrize("directory", DIRECTORIES, ids=lambda path: path.name)
+def test_a_readme_speaks_of_every_manifest(directory: Path) -> None:
+    text = (directory / "README.md").read_text()
+    assert [path.name for path in directory.glob("*.yaml") if f"({path.name})" not in text] == []
+    assert f"({directory.name}/)" in (ROOT / "examples" / "README.md").read_text()
+
+
+@pytest.mark.parametrize(
+    "directory", [path for path in DIRECTORIES if path != MISTAKES], ids=lambda path: path.name
+)
+def test_examples_are_valid_as_written(directory: Path) -> None:
+    result = dray("validate", "-f", str(directory))
+    assert result.returncode == 0
+    assert result.stdout == "", "not even a warning"
+
+
+@pytest.mark.parametrize("path", sorted(MISTAKES.glob("*.yaml")), ids=lambda path: path.stem)
+def test_a_mistake_is_found_and_told_in_the_words_it_quotes(path: Path) -> None:
+    (expected,) = re.findall(r"^# dray says: line (\d+): (.*)$", path.read_text(), re.MULTILINE)
+    result = dray("validate", "-f", str(path))
+    assert result.returncode == 1
+    found = re.match(r".*?:(\d+): document 1 \(.*?\): (.*)", result.stdout)
+    assert found is not None
+    assert found.groups() == expected
+
+
+def test_the_demo_ends_well() -> None:
+    result = subprocess.run(
+        [sys.executable, ROOT / "examples" / "demo.py"], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stdout
+    assert result.stderr == ""
