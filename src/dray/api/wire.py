@@ -96,9 +96,6 @@ def always(default: Any) -> Any:
     return msgspec.field(default_factory=default if callable(default) else lambda: default)
 
 
-@dataclass_transform(
-    frozen_default=True, kw_only_default=True, field_specifiers=(msgspec.field, always)
-)
 class _StructMeta(msgspec.StructMeta):
     """Makes every subclass keyword-only, which msgspec would ask each class to say again."""
 
@@ -108,6 +105,7 @@ class _StructMeta(msgspec.StructMeta):
         return super().__new__(cls, name, bases, namespace, **({"kw_only": True} | options))
 
 
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(msgspec.field,))
 class Struct(
     msgspec.Struct,
     metaclass=_StructMeta,
