@@ -1,7 +1,7 @@
 """A full ResourceSlice through the door: decode, validate, encode.
 
-128 devices with eight attributes and two capacities each, as a node with partitioned GPUs
-publishes them. References: msgspec moving the same JSON through plain dicts, unchecked (the least
+128 plain devices with eight attributes and two capacities each; and 64 partitions, which have
+taints and draw from counters as well. References: msgspec moving the same JSON through plain dicts, unchecked (the least
 anyone could pay), and the official client's models (what Python users have today).
 """
 
@@ -19,9 +19,10 @@ from dray.api.resource import ResourceSlice
 from dray.validation import validate_create
 
 DEVICES: Final = 128
+PARTITIONS: Final = 64
 
 
-def slice_document(devices: int = DEVICES) -> dict[str, Any]:
+def slice_document(devices: list[dict[str, Any]]) -> dict[str, Any]:
     """A valid slice, as plain JSON values."""
     return {
         "apiVersion": "resource.k8s.io/v1",
@@ -31,12 +32,13 @@ def slice_document(devices: int = DEVICES) -> dict[str, Any]:
             "driver": "gpu.example.com",
             "nodeName": "node-1",
             "pool": {"name": "node-1", "generation": 1, "resourceSliceCount": 1},
-            "devices": [_device(index) for index in range(devices)],
+            "devices": devices,
         },
     }
 
 
-def _device(index: int) -> dict[str, Any]:
+def device(index: int) -> dict[str, Any]:
+    """A whole GPU."""
     return {
         "name": f"gpu-{index}",
         "attributes": {
@@ -53,9 +55,36 @@ def _device(index: int) -> dict[str, Any]:
     }
 
 
+def partition(index: int) -> dict[str, Any]:
+    """A device that shares hardware with others and is not well."""
+    return device(index) | {
+        "consumesCounters": [
+            {
+                "counterSet": f"gpu-{index // 8}",
+                "counters": {"memory": {"value": "10Gi"}, "slices": {"value": "1"}},
+            }
+        ],
+        "taints": [
+            {
+                "key": "gpu.example.com/unhealthy",
+                "value": "ecc",
+                "effect": "NoSchedule",
+                "timeAdded": "2026-01-31T12:00:00Z",
+            }
+        ],
+    }
+
+
 def main() -> bool:
-    """Run the contest."""
-    data = json.dumps(slice_document(), separators=(",", ":")).encode()
+    """Run both contests."""
+    plain = [device(index) for index in range(DEVICES)]
+    partitions = [partition(index) for index in range(PARTITIONS)]
+    held = [_contest(f"{DEVICES} devices", plain), _contest(f"{PARTITIONS} partitions", partitions)]
+    return all(held)
+
+
+def _contest(title: str, devices: list[dict[str, Any]]) -> bool:
+    data = json.dumps(slice_document(devices), separators=(",", ":")).encode()
     official = client.ApiClient()
 
     def dray() -> bytes:
@@ -74,7 +103,7 @@ def main() -> bool:
     if json.loads(dray()) != json.loads(data) or json.loads(models()) != json.loads(data):
         raise AssertionError("contestants must do the same work")
     return run_contest(
-        f"ResourceSlice with {DEVICES} devices, {len(data)} bytes: decode, validate, encode",
+        f"ResourceSlice with {title}, {len(data)} bytes: decode, validate, encode",
         {
             "dray": dray,
             "msgspec, plain dicts, unchecked": plain,

@@ -140,17 +140,23 @@ def replace(struct: S, **changes: Any) -> S:
 class Time:
     """An instant in UTC, whole seconds: finer input is cut off, as upstream's encoder does."""
 
-    __slots__ = ("instant",)
+    __slots__ = ("_text", "instant")
 
     instant: datetime
     rule: ClassVar[str] = "must be a time in RFC 3339 form, like 2026-01-31T12:00:00Z"
+    _text: str
 
     def __init__(self, instant: datetime) -> None:
         if instant.tzinfo is None:
             raise ParseError(str(instant), "must have a time zone")
-        object.__setattr__(self, "instant", self._cut(instant.astimezone(UTC)))
+        instant = instant.astimezone(UTC)
+        object.__setattr__(self, "instant", self._cut(instant))
+        object.__setattr__(self, "_text", self._write(instant))
 
+    # A slice's devices mostly share a handful of taint times, and lists repeat creation times.
+    # Only what parses is kept, so no entry is longer than a time.
     @classmethod
+    @lru_cache(maxsize=4096)
     def parse(cls, text: str) -> Self:
         return cls(_parse_instant(text))
 
@@ -158,11 +164,15 @@ class Time:
     def _cut(instant: datetime) -> datetime:
         return instant.replace(microsecond=0)
 
+    @staticmethod
+    def _write(instant: datetime) -> str:
+        return instant.strftime("%Y-%m-%dT%H:%M:%SZ").rjust(20, "0")
+
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__} is immutable")
 
     def __str__(self) -> str:
-        return self.instant.strftime("%Y-%m-%dT%H:%M:%SZ").rjust(20, "0")
+        return self._text
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self)!r})"
@@ -186,8 +196,9 @@ class MicroTime(Time):
     def _cut(instant: datetime) -> datetime:
         return instant
 
-    def __str__(self) -> str:
-        return self.instant.strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
+    @staticmethod
+    def _write(instant: datetime) -> str:
+        return instant.strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
 
 
 _RFC_3339: Final = re.compile(
@@ -195,8 +206,6 @@ _RFC_3339: Final = re.compile(
 )
 
 
-# A slice's devices mostly share a handful of taint times, and lists repeat creation times.
-@lru_cache(maxsize=4096)
 def _parse_instant(text: str) -> datetime:
     # fromisoformat alone also takes forms RFC 3339 does not: dates, week dates, no zone.
     match = _RFC_3339.fullmatch(text)
