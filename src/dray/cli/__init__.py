@@ -18,8 +18,9 @@ _EXTRA_PACKAGES = frozenset({"cel_expr_python", "click", "google", "re2", "yaml"
 def main() -> None:
     """Run the command line and exit; the entry point `dray`."""
     try:
-        from dray.cli.program import run  # noqa: PLC0415 - may fail, with advice
+        from dray.cli.program import run, show_bug  # noqa: PLC0415 - may fail, with advice
 
+        sys.excepthook = show_bug
         code = run()
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] not in _EXTRA_PACKAGES:

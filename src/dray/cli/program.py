@@ -1,8 +1,8 @@
 """All commands together, and the last word on every failure: a sentence and an exit code.
 
 Commands are found by name in COMMANDS and imported when asked for, so that `dray version` does
-not load an evaluator. Whatever ends a command ends here: nobody who uses dray sees a traceback,
-unless they ask for one with DRAY_TRACEBACK=1.
+not load an evaluator. Whatever ends a command ends here. A bug is not caught, only shown as one:
+nobody who uses dray sees a traceback unless they ask for it with DRAY_TRACEBACK=1.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from types import TracebackType
 from typing import Final
 
 import click
@@ -27,7 +28,7 @@ from dray.cli.errors import (
 from dray.cli.output import examples, printable, wants_colour
 from dray.errors import DrayError, InternalError
 
-__all__ = ["COMMANDS", "program", "run"]
+__all__ = ["COMMANDS", "program", "run", "show_bug"]
 
 # Every command is a module here, with a click command called `command`.
 COMMANDS: Final = ("completion", "validate", "version")
@@ -113,12 +114,10 @@ def _run(arguments: Sequence[str] | None) -> int:
     except OSError as error:
         name = f"{error.filename}: " if error.filename else ""
         return _say(f"{name}{error.strerror or error}", EXIT_UNREADABLE)
-    except InternalError as error:
-        return _say_bug(error)
+    except InternalError:
+        raise
     except DrayError as error:
         return _say(str(error), EXIT_UNREADABLE)
-    except Exception as error:  # noqa: BLE001 - whatever is left is a bug, and is told as one
-        return _say_bug(error)
     return result if isinstance(result, int) else 0
 
 
@@ -128,13 +127,16 @@ def _say(message: str, code: int) -> int:
     return code
 
 
-def _say_bug(error: Exception) -> int:
+def show_bug(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Show what nobody caught, in place of Python's own hook, and end the process."""
     if os.environ.get(TRACEBACK_VARIABLE):
-        traceback.print_exception(error)
-    what = f"{type(error).__name__}: {printable(str(error), characters_max=300)}"
-    return _say(
-        f"this is a bug in dray: {what} (set {TRACEBACK_VARIABLE}=1 to see where)", EXIT_BUG
-    )
+        traceback.print_exception(kind, error, trace)
+    what = f"{kind.__name__}: {printable(str(error), characters_max=300)}"
+    _say(f"this is a bug in dray: {what} (set {TRACEBACK_VARIABLE}=1 to see where)", EXIT_BUG)
+    with contextlib.suppress(OSError, ValueError):
+        sys.stdout.flush()
+    # Returning would exit with 1, which says that an object is invalid.
+    os._exit(EXIT_BUG)
 
 
 def _unknown_command(name: str) -> str:

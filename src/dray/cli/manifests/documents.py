@@ -34,6 +34,9 @@ YAML_BYTES_MAX: Final = 16 * 1024 * 1024
 # Real dumps have a value every 20 to 30 bytes; two bytes each would take gigabytes.
 JSON_VALUES_MAX: Final = 4_000_000
 
+# All of a large cluster's pods, or more slices than nodes.
+OBJECTS_MAX: Final = 100_000
+
 # JSON is read without places. Where an error needs one, it is read again, slowly.
 _PLACED_JSON_BYTES_MAX: Final = 4 * 1024 * 1024
 
@@ -88,11 +91,17 @@ def read_documents(data: bytes) -> Iterator[Manifest | ManifestError]:
     except ManifestError as error:
         yield error
         return
+    objects = 0
     for document in _documents(text):
         if isinstance(document, ManifestError):
             yield document
-        else:
-            yield from _objects(document, oversized=len(data) > codec.DOCUMENT_BYTES_MAX)
+            continue
+        for found in _objects(document, oversized=len(data) > codec.DOCUMENT_BYTES_MAX):
+            objects += 1
+            if objects > OBJECTS_MAX:
+                yield _too_many(document.line)
+                return
+            yield found
 
 
 # Lists -----------------------------------------------------------------------------------------
@@ -100,7 +109,7 @@ def read_documents(data: bytes) -> Iterator[Manifest | ManifestError]:
 
 def _objects(document: Document, *, oversized: bool) -> Iterator[Manifest | ManifestError]:
     for manifest in _expand(document):
-        if oversized:
+        if oversized and isinstance(manifest, Manifest):
             size = len(codec.encode([manifest.value]))
             if size > codec.DOCUMENT_BYTES_MAX:
                 rule = f"object has {size} bytes, the limit is {codec.DOCUMENT_BYTES_MAX}"
@@ -109,7 +118,7 @@ def _objects(document: Document, *, oversized: bool) -> Iterator[Manifest | Mani
         yield manifest
 
 
-def _expand(document: Document) -> Iterator[Manifest]:
+def _expand(document: Document) -> Iterator[Manifest | ManifestError]:
     # Lists may hold lists; the stack keeps their order.
     waiting = [Manifest(document, document.value)]
     item = 0
@@ -122,10 +131,17 @@ def _expand(document: Document) -> Iterator[Manifest]:
                 manifest = Manifest(document, manifest.value, manifest.path, item)
             yield manifest
             continue
+        if len(items) + len(waiting) > OBJECTS_MAX:
+            yield _too_many(document.line)
+            return
         prefix = f"{manifest.path}." if manifest.path else ""
         for index in reversed(range(len(items))):
             value = _typed_by(manifest.value, items[index])
             waiting.append(Manifest(document, value, f"{prefix}items[{index}]"))
+
+
+def _too_many(line: int) -> ManifestError:
+    return ManifestError(f"more than {OBJECTS_MAX} objects", line)
 
 
 def _items(value: Any) -> list[Any] | None:

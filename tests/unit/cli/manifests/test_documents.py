@@ -154,6 +154,7 @@ def test_a_large_file_may_hold_many_objects_but_no_oversized_one(
     [
         ("YAML_BYTES_MAX", b"a: 1", "has 4 characters, the limit for YAML is 3; write it as JSON"),
         ("JSON_VALUES_MAX", b'{"a": [1, 2, 3]}', "1: more than 3 values"),
+        ("OBJECTS_MAX", b"kind: List\nitems: [1, 2, 3, 4]", "1: more than 3 objects"),
     ],
 )
 def test_files_are_bounded(
@@ -161,6 +162,15 @@ def test_files_are_bounded(
 ) -> None:
     monkeypatch.setattr(documents, limit, 3)
     assert read(data) == [error]
+
+
+def test_objects_are_bounded_over_all_documents(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(documents, "OBJECTS_MAX", 2)
+    assert read(b"a: 1\n---\nb: 2\n---\nc: 3\n---\nd: 4\n") == [
+        {"a": 1},
+        {"b": 2},
+        "5: more than 2 objects",
+    ]
 
 
 # Hostile bytes ---------------------------------------------------------------------------------
