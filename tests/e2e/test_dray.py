@@ -96,6 +96,15 @@ def test_a_terminal_gets_colour_unless_it_says_no(no_color: str, coloured: bool)
     assert (b"\x1b[" in shown) is coloured
 
 
+def test_without_its_packages_the_command_line_says_which_to_install() -> None:
+    program = "import sys; sys.modules['click'] = None; from dray.cli import main; main()"
+    result = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, check=False, timeout=PATIENCE_SECONDS
+    )
+    assert result.returncode == 2
+    assert result.stderr.endswith(b"which is not installed: pip install 'dray[cli]'\n")
+
+
 # Hostile inputs --------------------------------------------------------------------------------
 
 LAUGHS = b"a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + b"".join(
@@ -126,6 +135,12 @@ spec: [driver]
         ),
         pytest.param(
             b'{"a": [' + b"{}," * 3_000_000, 2, b"more than 4000000 values", id="json-items"
+        ),
+        pytest.param(
+            b'{"kind": "List", "items": [{}' + b",{}" * 1_000_000 + b"]}",
+            2,
+            b"more than 100000 objects",
+            id="a-million-objects",
         ),
         pytest.param(b"#" * 10_000_000, 2, b"no objects", id="ten-megabytes-of-comment"),
         pytest.param(b"%TAG !a! b\n" * 500_000, 2, b"directives", id="many-directives"),

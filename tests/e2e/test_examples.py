@@ -18,7 +18,9 @@ MISTAKES = ROOT / "examples" / "90-mistakes"
 DIRECTORIES = sorted(
     path for path in (ROOT / "examples").iterdir() if path.is_dir() and path.name[:2].isdigit()
 )
-COMMAND = re.compile(r"```console\n\$ dray (.*)\n([^$]*?)```")
+TUTORIAL = ROOT / "docs" / "tutorial" / "validate.md"
+# A command and what it prints; blocks that show only commands are not looked at.
+COMMAND = re.compile(r"^```console\n\$ dray ([^\n]*)\n(?!```)(.+?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def dray(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -27,9 +29,13 @@ def dray(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("directory", DIRECTORIES, ids=lambda path: path.name)
-def test_the_commands_in_a_readme_print_what_it_shows(directory: Path) -> None:
-    commands = COMMAND.findall((directory / "README.md").read_text())
+@pytest.mark.parametrize(
+    "page",
+    [*(path / "README.md" for path in DIRECTORIES), TUTORIAL],
+    ids=lambda path: path.parent.name,
+)
+def test_the_commands_in_a_page_print_what_it_shows(page: Path) -> None:
+    commands = COMMAND.findall(page.read_text())
     assert commands
     for arguments, output in commands:
         result = dray(*arguments.split())
