@@ -20,6 +20,8 @@ from dray.cel._cost import max_cost
 from dray.cel._environment import Environment
 from dray.cel._lexer import tokens
 from dray.cel._limits import (
+    CACHED_DETAIL_MAX,
+    CACHED_NODES_MAX,
     COMPILATIONS_CACHED_MAX,
     COST_UNKNOWN,
     EXPRESSION_LENGTH_MAX,
@@ -85,13 +87,35 @@ def compile_derived_attribute(text: str, environment: Environment) -> Compilatio
     return _compile(text, environment, True)
 
 
-@lru_cache(COMPILATIONS_CACHED_MAX)
+class _TooLargeToKeep(Exception):
+    """Carries a compilation past the cache, which keeps what is returned and not what is raised."""
+
+    def __init__(self, compilation: Compilation) -> None:
+        super().__init__()
+        self.compilation = compilation
+
+
 def _compile(text: str, environment: Environment, derived: bool) -> Compilation:
     try:
-        return _compiled(text, environment, derived=derived)
+        return _kept(text, environment, derived)
+    except _TooLargeToKeep as large:
+        return large.compilation
+
+
+@lru_cache(COMPILATIONS_CACHED_MAX)
+def _kept(text: str, environment: Environment, derived: bool) -> Compilation:
+    try:
+        compilation = _compiled(text, environment, derived=derived)
     except RecursionError:
         # Nothing here recurses with the text, but types nest and the caller's stack may be deep.
-        return _refused(text, "internal", "the expression nests too deeply to be compiled here")
+        detail = "the expression nests too deeply to be compiled here"
+        raise _TooLargeToKeep(_refused(text, "internal", detail)) from None
+    checked, error = compilation.checked, compilation.error
+    if checked is not None and len(checked.types) > CACHED_NODES_MAX:
+        raise _TooLargeToKeep(compilation)
+    if error is not None and len(error.detail) > CACHED_DETAIL_MAX:
+        raise _TooLargeToKeep(compilation)
+    return compilation
 
 
 def _compiled(text: str, environment: Environment, *, derived: bool) -> Compilation:

@@ -12,6 +12,8 @@ __all__ = [
     "ATTRIBUTES_MAX",
     "ATTRIBUTE_VALUES_MAX",
     "ATTRIBUTE_VALUE_LENGTH_MAX",
+    "CACHED_DETAIL_MAX",
+    "CACHED_NODES_MAX",
     "COMPILATIONS_CACHED_MAX",
     "COST_UNKNOWN",
     "DOMAIN_LENGTH_MAX",
@@ -54,8 +56,15 @@ NODES_MAX: Final = 50_000
 text has fewer than 10,000, and the cost of a tree this large is far beyond SELECTOR_COST_MAX.
 """
 
-COMPILATIONS_CACHED_MAX: Final = 4096
-"""Compilations kept. A cluster has tens of distinct selectors; this is some tens of megabytes."""
+COMPILATIONS_CACHED_MAX: Final = 1024
+"""Compilations kept. A cluster has tens of distinct selectors, of some 20 kB each."""
+
+CACHED_NODES_MAX: Final = 1000
+CACHED_DETAIL_MAX: Final = 10_000
+"""Nodes and characters of error text beyond which a compilation is not kept.
+
+Hand-written selectors stay far below; what is above would let a few requests fill the memory.
+"""
 
 DRIVER_NAME_LENGTH_MAX: Final = 63
 DOMAIN_LENGTH_MAX: Final = 63

@@ -92,6 +92,17 @@ def test_a_text_is_compiled_once() -> None:
     assert compile_selector("true", NEW) is compile_selector("true", Environment())
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["[" + "1, " * 2000 + "1] == [1]", "[" + "x, " * 300 + "x] == [1]"],
+    ids=["tree", "errors"],
+)
+def test_what_is_too_large_to_keep_is_compiled_again(text: str) -> None:
+    first, second = compile_selector(text, NEW), compile_selector(text, NEW)
+    assert first is not second
+    assert (first.error, first.max_cost) == (second.error, second.max_cost)
+
+
 def test_length_is_counted_in_bytes_before_anything_is_read() -> None:
     longest = "é" * (EXPRESSION_LENGTH_MAX // 2)
     at_most = compile_selector(longest, NEW).error
