@@ -18,6 +18,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, Generic, TypeVar
 
 import msgspec
@@ -70,7 +71,8 @@ def decode(data: bytes, kind: type[S], *, bytes_max: int = DOCUMENT_BYTES_MAX) -
     _check_bytes(data, bytes_max)
     try:
         return _quick_decoder(kind).decode(data)
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError, ParseError):
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError, ParseError, TypeError):
+        # A TypeError is a list or an object where a quantity belongs: it has no hash.
         return decode_strict(data, kind, bytes_max=bytes_max).value
 
 
@@ -184,14 +186,18 @@ def _quick_decoder(kind: type[S]) -> msgspec.json.Decoder[S]:
     return decoder
 
 
+# Quantities and times repeat: a slice writes the same few hundreds of times over. Remembering by
+# text spares the call; longer texts are left to the exact path, which bounds what is remembered.
+@lru_cache(maxsize=8192)
 def _read_quickly(kind: type[Any], value: Any) -> Any:
-    # Only the plainest form: numbers and everything else unusual is for the exact path.
-    if type(value) is str:
-        if kind is Quantity:  # by far the most frequent
-            return Quantity.parse(value)
-        if kind is not UnknownFields:
-            return kind.parse(value)
-    raise ParseError(str(kind), "not in its plain form")
+    # Only the plainest form: numbers and everything else unusual is for the exact path as well.
+    is_plain = type(value) is str and len(value) <= _REMEMBERED_CHARACTERS_MAX
+    if not is_plain or kind is UnknownFields:
+        raise ParseError(kind.__name__, "not in its plain form")
+    return kind.parse(value)
+
+
+_REMEMBERED_CHARACTERS_MAX: Final = 32
 
 
 # Encoding --------------------------------------------------------------------------------------
