@@ -37,6 +37,7 @@ __all__ = ["command"]
     "filenames",
     multiple=True,
     required=True,
+    type=click.Path(allow_dash=True),
     metavar="FILE|DIR|-",
     help="A file, a directory with all below it, or - for standard input. Repeatable.",
 )

@@ -95,7 +95,7 @@ class Judge:
         self._gates = gates
         self._strict = strict
         self._ignore_unknown_kinds = ignore_unknown_kinds
-        self._met: dict[tuple[str, str, str, str], str] = {}
+        self._met: dict[tuple[str, str, str, str], tuple[str, Manifest]] = {}
 
     def judge(self, manifest: Manifest, file: str) -> Verdict:
         """What is wrong with this object."""
@@ -198,14 +198,14 @@ class Judge:
             return
         namespace = (metadata.namespace or DEFAULT_NAMESPACE) if kind.namespaced else ""
         identity = (kind.group, kind.name, namespace, metadata.name)
-        here = f"{file}:{found.manifest.line}"
+        here = (file, found.manifest)
         before = self._met.setdefault(identity, here)
         if before is not here:
-            found.error(
-                "DuplicateObject",
-                "metadata.name",
-                f"{quote(metadata.name)} is the name of another {kind.name}, at {before}",
-            )
+            # Only now, because finding a line in JSON takes a second reading.
+            place = f"{before[0]}:{before[1].line}"
+            name = quote(metadata.name)
+            detail = f"{name} is the name of another {kind.name}, at {place}"
+            found.error("DuplicateObject", "metadata.name", detail)
 
 
 # What `generateName` may contribute to a name of 63 characters.

@@ -59,6 +59,11 @@ def read(data: bytes) -> list[Any]:
         pytest.param(
             b'{"a": 1}\n---\n{"b": 2}', [{"a": 1}, {"b": 2}], id="json-between-separators"
         ),
+        pytest.param(
+            rb'{"a": "\ud83d\ude00 \ud83d \uDE00 \\ud83d \ud83dx\u00e4"}',
+            [{"a": "\U0001f600 \ufffd \ufffd \\ud83d \ufffdx\u00e4"}],
+            id="half-characters",
+        ),
         pytest.param(b"{a: 1}", [{"a": 1}], id="flow-style-is-yaml"),
         pytest.param(b"just words", ["just words"], id="a-scalar-is-a-document"),
         pytest.param(
