@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 DRAY = Path(sys.executable).with_name("dray")
 
 # Starting Python and its libraries takes most of it.
-ADDRESS_SPACE_BYTES = 2 * 1024**3
+ADDRESS_SPACE_BYTES = 1024**3
 PATIENCE_SECONDS = 30
 
 GOOD = b"apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: a}\n"

@@ -39,6 +39,8 @@ from dray.validation.meta import validate_common_create
 
 __all__ = ["Finding", "Judge", "Verdict"]
 
+RESOURCE_GROUP: Final = "resource.k8s.io"
+
 # Where an object without a namespace of its own ends up.
 DEFAULT_NAMESPACE: Final = "default"
 
@@ -147,23 +149,26 @@ class Judge:
             found.warn("Warning", path, detail)
 
     def _rule(self, kind: Kind, obj: Object, version: str | None) -> Iterator[FieldError]:
-        strategy = STRATEGIES.get(kind.name)
-        created: Object
-        if isinstance(obj, Pod):
-            created = prepare_pod_for_create(obj, gates=self._gates, now=self._now)
-        elif strategy is not None and kind.group == "resource.k8s.io":
-            created = prepare_for_create(obj, gates=self._gates)
-        else:
+        created = self._created(kind, obj)
+        if created is None:
             yield from validate_common_create(obj.metadata, namespaced=kind.namespaced)
             return
         errors = validate_create(created, gates=self._gates, version=version)
         yield from errors
-        if strategy is not None and strategy.has_status and _status(obj) != _status(created):
+        if _has_own_status(kind) and _status(obj) != _status(created):
             told = {str(error) for error in errors}
             for error in self._rule_on_status(obj, version):
                 # A status update looks at the metadata again.
                 if str(error) not in told:
                     yield error
+
+    def _created(self, kind: Kind, obj: Object) -> Object | None:
+        """The object as it would be created; None for kinds whose rules dray does not know."""
+        if isinstance(obj, Pod):
+            return prepare_pod_for_create(obj, gates=self._gates, now=self._now)
+        if kind.group == RESOURCE_GROUP:
+            return prepare_for_create(obj, gates=self._gates)
+        return None
 
     def _rule_on_status(self, obj: Object, version: str | None) -> Sequence[FieldError]:
         # What is being deleted may lose consumers but not gain any, and here it gains them all.
@@ -253,6 +258,10 @@ def _of_unknown_kind(value: Any) -> bool:
     except DecodeError:
         return True
     return False
+
+
+def _has_own_status(kind: Kind) -> bool:
+    return kind.group == RESOURCE_GROUP and STRATEGIES[kind.name].has_status
 
 
 def _status(obj: Any) -> Any:
