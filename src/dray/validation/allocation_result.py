@@ -108,14 +108,16 @@ def _check_source(found: Findings, source: str, path: str) -> None:
 # Declared rules --------------------------------------------------------------------------------
 
 
-def declare_allocation_result(found: Findings, allocation: AllocationResult, path: str) -> None:
+def declare_allocation_result(
+    found: Findings, allocation: AllocationResult, path: str, *, version: str | None
+) -> None:
     results, config = allocation.devices.results, allocation.devices.config
     if check_size(found, results, RESULTS_MAX, f"{path}.devices.results"):
         for index, result in enumerate(results):
             _declare_result(found, result, f"{path}.devices.results[{index}]")
     if check_size(found, config, ALLOCATION_CONFIG_MAX, f"{path}.devices.config"):
         for index, entry in enumerate(config):
-            _declare_config(found, entry, f"{path}.devices.config[{index}]")
+            _declare_config(found, entry, f"{path}.devices.config[{index}]", version)
 
 
 def _declare_result(found: Findings, result: DeviceRequestAllocationResult, path: str) -> None:
@@ -136,7 +138,9 @@ def _declare_result(found: Findings, result: DeviceRequestAllocationResult, path
     )
 
 
-def _declare_config(found: Findings, entry: DeviceAllocationConfiguration, path: str) -> None:
+def _declare_config(
+    found: Findings, entry: DeviceAllocationConfiguration, path: str, version: str | None
+) -> None:
     _check_source(found, entry.source, f"{path}.source")
     declare_request_references(found, entry.requests, f"{path}.requests")
-    declare_device_configuration(found, entry.opaque, path)
+    declare_device_configuration(found, entry.opaque, path, version=version)

@@ -52,7 +52,8 @@ def _declare(new: ResourceClaim, old: ResourceClaim | None, context: Context) ->
         declare_claim_spec(found, new.spec, None, "spec", version=context.version)
     elif not semantically_equal(new.spec, old.spec):
         found.invalid("spec", None, IMMUTABLE, origin=_IMMUTABLE_ORIGIN)
-    declare_claim_status(found, new.status, old.status if old else None)
+    former = old.status if old else None
+    declare_claim_status(found, new.status, former, version=context.version)
     return found
 
 

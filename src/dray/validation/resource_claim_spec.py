@@ -191,7 +191,7 @@ def declare_claim_spec(
         found, devices.config, CONFIG_MAX, f"{path}.config"
     ):
         for index, config in enumerate(devices.config):
-            _declare_config(found, config, f"{path}.config[{index}]")
+            _declare_config(found, config, f"{path}.config[{index}]", version)
 
 
 def _declare_constraint(found: Findings, constraint: DeviceConstraint, path: str) -> None:
@@ -204,9 +204,11 @@ def _declare_constraint(found: Findings, constraint: DeviceConstraint, path: str
             declare_fully_qualified_name(found, attribute, f"{path}.{name}")
 
 
-def _declare_config(found: Findings, config: DeviceClaimConfiguration, path: str) -> None:
+def _declare_config(
+    found: Findings, config: DeviceClaimConfiguration, path: str, version: str | None
+) -> None:
     declare_request_references(found, config.requests, f"{path}.requests")
-    declare_device_configuration(found, config.opaque, path)
+    declare_device_configuration(found, config.opaque, path, version=version)
 
 
 def declare_request_references(found: Findings, references: Sequence[str], path: str) -> None:

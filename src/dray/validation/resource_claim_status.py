@@ -229,12 +229,17 @@ def _canonical_address(text: str) -> str | None:
 
 
 def declare_claim_status(
-    found: Findings, new: ResourceClaimStatus, old: ResourceClaimStatus | None
+    found: Findings,
+    new: ResourceClaimStatus,
+    old: ResourceClaimStatus | None,
+    *,
+    version: str | None,
 ) -> None:
     """What is as it was in the old status is not looked at again."""
     # Nothing can be wrong with an empty status: having had none is having had an empty one.
     former = old or ResourceClaimStatus()
-    _declare_allocation(found, new.allocation, former.allocation, "status.allocation")
+    path = "status.allocation"
+    _declare_allocation(found, new.allocation, former.allocation, path, version=version)
     consumers = new.reserved_for
     path = "status.reservedFor"
     if not semantically_equal(consumers, former.reserved_for) and check_size(
@@ -246,14 +251,19 @@ def declare_claim_status(
 
 
 def _declare_allocation(
-    found: Findings, new: AllocationResult | None, old: AllocationResult | None, path: str
+    found: Findings,
+    new: AllocationResult | None,
+    old: AllocationResult | None,
+    path: str,
+    *,
+    version: str | None,
 ) -> None:
     if new is None or semantically_equal(new, old):
         return
     if old is not None:
         found.invalid(path, None, "field cannot be modified once set", origin=UPDATE)
     else:
-        declare_allocation_result(found, new, path)
+        declare_allocation_result(found, new, path, version=version)
 
 
 def _declare_devices(

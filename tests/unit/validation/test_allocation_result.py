@@ -46,7 +46,7 @@ def allocation(*results: DeviceRequestAllocationResult, **devices: Any) -> Alloc
 def errors(given: AllocationResult) -> list[str]:
     handwritten, declared = Findings(), Findings(shared=True)
     check_allocation_result(handwritten, given, "allocation", NAMES)
-    declare_allocation_result(declared, given, "allocation")
+    declare_allocation_result(declared, given, "allocation", version=None)
     return [str(error) for error in merge(handwritten, declared)]
 
 

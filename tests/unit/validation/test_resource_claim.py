@@ -3,12 +3,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import Raw
 
 from dray.api.meta import ObjectMeta
 from dray.api.resource import (
     DeviceClaim,
+    DeviceClaimConfiguration,
     DeviceRequest,
     ExactDeviceRequest,
+    OpaqueDeviceConfiguration,
     ResourceClaim,
     ResourceClaimConsumerReference,
     ResourceClaimSpec,
@@ -86,3 +89,20 @@ def test_a_request_in_v1beta1_hears_its_own_paths_from_the_declared_rules() -> N
     assert texts(validate_create(bad, version="v1beta1")) == [
         f"spec.devices.requests[0].allocationMode: {rule}"
     ]
+
+
+@pytest.mark.parametrize(
+    ("version", "first"),
+    [
+        pytest.param(None, "must be no more than 253 bytes", id="v1-format-first"),
+        pytest.param("v1beta1", "may not be more than 63 characters", id="v1beta1-length-first"),
+        pytest.param("v1beta2", "may not be more than 63 characters", id="v1beta2-length-first"),
+    ],
+)
+def test_older_versions_order_the_rules_of_a_driver_otherwise(
+    version: str | None, first: str
+) -> None:
+    opaque = OpaqueDeviceConfiguration(driver="a" * 300, parameters=Raw(b"{}"))
+    config = (DeviceClaimConfiguration(opaque=opaque),)
+    spec = ResourceClaimSpec(devices=DeviceClaim(requests=(), config=config))
+    assert validate_create(claim(spec=spec), version=version)[0].detail == first

@@ -70,7 +70,7 @@ def errors(
     old = status() if old is None else old
     handwritten, declared = Findings(), Findings(shared=True)
     check_claim_status(handwritten, claim(new, deleted=deleted), claim(old, deleted=deleted))
-    declare_claim_status(declared, new, old)
+    declare_claim_status(declared, new, old, version=None)
     return [str(error) for error in merge(handwritten, declared)]
 
 
@@ -311,7 +311,7 @@ def test_an_address_has_one_form(address: str, canonical: str | None) -> None:
 
 def declared(new: ResourceClaimStatus, old: ResourceClaimStatus | None) -> list[str]:
     found = Findings(shared=True)
-    declare_claim_status(found, new, old)
+    declare_claim_status(found, new, old, version=None)
     return [str(error) for error in found.errors()]
 
 
