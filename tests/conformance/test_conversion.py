@@ -6,13 +6,13 @@ import json
 from typing import Any
 
 from msgspec import UNSET
-from tests.conformance.recordings import read_recording
 
 from dray.api.codec import parse_json, to_builtins
 from dray.api.defaults import default
 from dray.api.scheme import decode_any, from_hub, to_hub
 from dray.api.wire import Struct, Time, replace
 from dray.errors import DecodeError
+from tests.conformance.recordings import read_recording
 
 NOW = Time.parse("2031-01-01T00:00:00Z")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from tests.conformance.recordings import read_recording
 
 from dray.api import names
+from tests.conformance.recordings import read_recording
 
 Rule = Callable[[str], tuple[str, ...]]
 

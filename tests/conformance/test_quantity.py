@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 import pytest
-from tests.conformance.recordings import read_recording
 
 from dray.api.quantity import Quantity
 from dray.errors import ParseError
+from tests.conformance.recordings import read_recording
 
 Answer = dict[str, Any]
 

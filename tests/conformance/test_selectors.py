@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import pytest
-from tests.conformance.recordings import read_recording
 
 from dray.api import fields, labels
 from dray.errors import ParseError
+from tests.conformance.recordings import read_recording
 
 Request = dict[str, Any]
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.conformance.recordings import read_recording
-
 from dray.api.semver import Semver, is_semver
 from dray.errors import ParseError
+from tests.conformance.recordings import read_recording
 
 NOT_SEMVER = "FieldValueInvalid: must be a string compatible with semver.org spec 2.0.0"
 

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.conformance.recordings import read_recording
 
 from dray.api.defaults import default
 from dray.api.equality import semantically_equal
@@ -24,6 +23,7 @@ from dray.api.strategy import (
     prepare_for_update,
 )
 from dray.api.wire import Time, replace
+from tests.conformance.recordings import read_recording
 
 # Later than every time in the recordings, so that it can only come from here.
 NOW = Time.parse("2099-01-01T00:00:00Z")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tests.conformance.validation_cases import difference, read_cases
 
 RECORDINGS = ("slices", "slice-updates", "classes", "taint-rules", "pool-requests")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from tests.unit.api.core.golden import METADATA, Document, KindSuite
-
 from dray.api.apiextensions import (
     CustomResourceDefinition,
     CustomResourceDefinitionList,
@@ -13,6 +11,7 @@ from dray.api.apiextensions import (
     CustomResourceSubresourceStatus,
 )
 from dray.api.codec import decode, encode
+from tests.unit.api.core.golden import METADATA, Document, KindSuite
 
 NAMES: Document = {
     "plural": "fleets",

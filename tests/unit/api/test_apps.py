@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import ClassVar
 
 import pytest
-from tests.unit.api.core.golden import METADATA, SELECTOR, Document, KindSuite
-from tests.unit.api.core.pods import POD_TEMPLATE
 
 from dray.api.apps import (
     DaemonSet,
@@ -20,6 +18,8 @@ from dray.api.apps import (
 )
 from dray.api.codec import decode, encode
 from dray.errors import DecodeError
+from tests.unit.api.core.golden import METADATA, SELECTOR, Document, KindSuite
+from tests.unit.api.core.pods import POD_TEMPLATE
 
 NO_TEMPLATE: Document = {"metadata": {}, "spec": {"containers": None}}
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from tests.unit.api.core.golden import METADATA, Document, KindSuite
-
 from dray.api.authentication import SelfSubjectReview, TokenRequest, TokenReview
+from tests.unit.api.core.golden import METADATA, Document, KindSuite
 
 API_VERSION = "authentication.k8s.io/v1"
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from tests.unit.api.core.golden import METADATA, Document, KindSuite
-
 from dray.api.authorization import (
     SelfSubjectAccessReview,
     SelfSubjectRulesReview,
     SubjectAccessReview,
 )
+from tests.unit.api.core.golden import METADATA, Document, KindSuite
 
 API_VERSION = "authorization.k8s.io/v1"
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from dray.api.batch import Job, JobList
 from tests.unit.api.core.golden import METADATA, SELECTOR, Document, KindSuite
 from tests.unit.api.core.pods import POD_TEMPLATE
-
-from dray.api.batch import Job, JobList
 
 
 class TestJob(KindSuite):

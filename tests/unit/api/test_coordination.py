@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from tests.unit.api.core.golden import METADATA, Document, KindSuite
-
 from dray.api.codec import decode
 from dray.api.coordination import Lease, LeaseList, LeaseSpec
 from dray.api.wire import MicroTime
+from tests.unit.api.core.golden import METADATA, Document, KindSuite
 
 
 class TestLease(KindSuite):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from tests.unit.api.core.golden import METADATA, SELECTOR, Document, KindSuite
-
 from dray.api.codec import decode, to_builtins
 from dray.api.policy import (
     Eviction,
@@ -13,6 +11,7 @@ from dray.api.policy import (
     PodDisruptionBudgetList,
     PodDisruptionBudgetStatus,
 )
+from tests.unit.api.core.golden import METADATA, SELECTOR, Document, KindSuite
 
 NO_COUNTS = {
     "disruptionsAllowed": 0,

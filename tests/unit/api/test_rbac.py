@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from tests.unit.api.core.golden import METADATA, SELECTOR, Document, KindSuite
-
 from dray.api.rbac import (
     ClusterRole,
     ClusterRoleBinding,
@@ -16,6 +14,7 @@ from dray.api.rbac import (
     RoleBindingList,
     RoleList,
 )
+from tests.unit.api.core.golden import METADATA, SELECTOR, Document, KindSuite
 
 API_VERSION = "rbac.authorization.k8s.io/v1"
 

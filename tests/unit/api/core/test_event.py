@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from tests.unit.api.core.golden import METADATA, OBJECT_REFERENCE, Document, KindSuite
-
 from dray.api.core import Event, EventList
+from tests.unit.api.core.golden import METADATA, OBJECT_REFERENCE, Document, KindSuite
 
 
 class TestEvent(KindSuite):

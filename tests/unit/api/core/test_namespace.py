@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from tests.unit.api.core.golden import METADATA, Document, KindSuite
-
 from dray.api.core import Namespace, NamespaceList
+from tests.unit.api.core.golden import METADATA, Document, KindSuite
 
 
 class TestNamespace(KindSuite):

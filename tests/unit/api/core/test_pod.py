@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from tests.unit.api.core.golden import Document, KindSuite
-from tests.unit.api.core.pods import POD
-
 from dray.api.codec import decode, to_builtins
 from dray.api.core import Container, EphemeralContainer, Pod, PodList, PodSpec
 from dray.api.wire import replace
+from tests.unit.api.core.golden import Document, KindSuite
+from tests.unit.api.core.pods import POD
 
 
 class TestPod(KindSuite):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from tests.unit.api.core.golden import METADATA, Document, KindSuite
-
 from dray.api.core import ResourceQuota, ResourceQuotaList
+from tests.unit.api.core.golden import METADATA, Document, KindSuite
 
 HARD = {"pods": "10", "gpu.example.com.deviceclass.resource.k8s.io/devices": "4"}
 
