@@ -36,6 +36,11 @@ NOTHING: Final = object()
 # libyaml's parser keeps its own stack, and so does PyYAML's in Python, which is only slower.
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
+# libyaml's words for a document that has ended, but not at a separator.
+_CLEARER: Final = {
+    "did not find expected <document start>": "the document ended before; begin another with ---"
+}
+
 _MERGE: Final = "<<"
 _MERGE_TAG: Final = "tag:yaml.org,2002:merge"
 _MERGE_RULE: Final = "<< takes an object, or a list of objects"
@@ -172,7 +177,8 @@ class Composer:
             yield from yaml.parse(text, Loader=_LOADER)
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
-            rule = f"not YAML: {error.problem or error.context or 'unreadable'}"
+            problem = error.problem or error.context or "unreadable"
+            rule = f"not YAML: {_CLEARER.get(problem, problem)}"
             if error.context and error.context_mark:
                 rule += f" {error.context} that begins in line {self._line(error.context_mark)}"
             if mark is not None and _indented_with_tab(text, mark.line):

@@ -107,6 +107,7 @@ def test_a_billion_laughs_end_early() -> None:
         pytest.param("a: 'x", 1, 6, "unexpected end of stream", id="open-quote"),
         pytest.param("a: b: c", 1, 5, "mapping values are not allowed", id="two-colons"),
         pytest.param("a:\n\tb: 1", 2, 1, "indent with spaces, not with tabs", id="tab"),
+        pytest.param("[a]\nb: 1", 2, 1, "the document ended before", id="trailing"),
         pytest.param("a: @b", 1, 4, "cannot start any token", id="reserved-character"),
         pytest.param("a: .nan", 1, 4, '".nan": JSON has no such number', id="not-a-number"),
         pytest.param("x: 1\na: *b", 2, 4, r"\*b comes before its anchor", id="no-anchor"),
