@@ -12,7 +12,7 @@ import sys
 __all__ = ["main"]
 
 # What the command line needs beyond what `import dray` needs.
-_EXTRA_PACKAGES = frozenset({"cel_expr_python", "click", "google", "re2", "yaml"})
+_EXTRA_PACKAGES = frozenset({"click", "yaml"})
 
 
 def main() -> None:
