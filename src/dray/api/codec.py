@@ -112,9 +112,12 @@ def parse_json(data: bytes, *, bytes_max: int = DOCUMENT_BYTES_MAX) -> Any:
     """The document as builtins: objects remember duplicates, fractions remember their text."""
     _check_bytes(data, bytes_max)
     _check_nesting(data)
+    text = data.decode("utf-8")  # given bytes, json would guess at UTF-16 as well
+    if "\\ud" in text or "\\uD" in text:
+        text = _ESCAPE.sub(_without_lone_surrogate, text)
     try:
         return json.loads(
-            data.decode("utf-8"),  # given bytes, it would guess at UTF-16 as well
+            text,
             object_pairs_hook=JSONObject,
             parse_float=JSONNumber,
             parse_int=_parse_int,
@@ -126,6 +129,18 @@ def parse_json(data: bytes, *, bytes_max: int = DOCUMENT_BYTES_MAX) -> Any:
         ) from error
     except RecursionError as error:
         raise DecodeError(_TOO_DEEP) from error
+
+
+# A pair of surrogates, or one alone, or any other escape.
+_ESCAPE: Final = re.compile(
+    r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(?P<lone>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
+)
+
+
+def _without_lone_surrogate(escape: re.Match[str]) -> str:
+    # Half a character is none: Go reads it as the mark for unreadable ones, and UTF-8 has no form
+    # in which we could write it back.
+    return "\\ufffd" if escape["lone"] else escape[0]
 
 
 # Limits ----------------------------------------------------------------------------------------

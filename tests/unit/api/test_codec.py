@@ -272,6 +272,23 @@ def test_brackets_inside_strings_are_not_nesting() -> None:
     assert decode(document, Pod).metadata.annotations["a"].startswith("[{[{")
 
 
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        pytest.param(r"\ud800z", "\ufffdz", id="high-alone"),
+        pytest.param(r"\uDC00", "\ufffd", id="low-alone"),
+        pytest.param(r"\ud83d\ude00", "\U0001f600", id="pair"),
+        pytest.param(r"\\ud800", r"\ud800", id="escaped-backslash"),
+    ],
+)
+def test_half_a_character_reads_as_unreadable(written: str, read: str) -> None:
+    text = written.encode()
+    document = b'{"metadata": {"labels": {"a": "%s"}}, "unknown": "%s"}' % (text, text)
+    pod = decode(document, Pod)
+    assert pod.metadata.labels["a"] == read
+    assert decode(encode(pod), Pod) == pod
+
+
 @given(st.binary(max_size=200))
 def test_any_bytes_decode_or_raise_decode_error(data: bytes) -> None:
     with suppress(DecodeError):

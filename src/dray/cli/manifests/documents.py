@@ -234,8 +234,6 @@ def _json_documents(text: str) -> Iterator[Document | ManifestError]:
 
 def _parse(text: str, first_line: int, first_column: int) -> Any:
     """The value, or the ManifestError that says why there is none."""
-    if "\\ud" in text or "\\uD" in text:
-        text = _ESCAPE.sub(_without_lone_surrogate, text)
     try:
         return codec.parse_json(text.encode(), bytes_max=JSON_BYTES_MAX)
     except DecodeError as error:
@@ -245,17 +243,6 @@ def _parse(text: str, first_line: int, first_column: int) -> Any:
             line = cause.lineno + first_line - 1
             return ManifestError(f"not JSON: {cause.msg}", line, column)
         return ManifestError(error.rule, first_line)
-
-
-# A pair of surrogates, or one alone, or any other escape.
-_ESCAPE: Final = re.compile(
-    r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(?P<lone>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
-)
-
-
-def _without_lone_surrogate(escape: re.Match[str]) -> str:
-    # Half a character is none: Go reads it as the mark for unreadable ones.
-    return "\\ufffd" if escape["lone"] else escape[0]
 
 
 def _json_spans(text: str) -> Iterator[tuple[int, int]]:
