@@ -1,4 +1,7 @@
-"""What a request may leave out of resource.k8s.io objects, filled in as upstream fills it in.
+"""What a request may leave out of an object, filled in as upstream fills it in.
+
+Here are the defaults of resource.k8s.io, and the one function that knows those of every kind; the
+others are in `pod_defaults`, `workload_defaults` and `plain_defaults`.
 
 Defaulting happens when a body is decoded, so on create, update and patch alike, and at the version
 the body is written in: v1beta1 structs are defaulted before they are converted, because there a
@@ -14,6 +17,11 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from dray.api._edit import edit, edit_items
+from dray.api.apps import DaemonSet, Deployment, ReplicaSet
+from dray.api.batch import Job
+from dray.api.core import Pod
+from dray.api.plain_defaults import PLAIN_DEFAULTS
+from dray.api.pod_defaults import default_pod
 from dray.api.resource import (
     ALLOCATION_MODE_EXACT_COUNT,
     TOLERATION_OPERATOR_EQUAL,
@@ -34,6 +42,12 @@ from dray.api.resource import (
     v1beta1,
 )
 from dray.api.wire import Time
+from dray.api.workload_defaults import (
+    default_daemon_set,
+    default_deployment,
+    default_job,
+    default_replica_set,
+)
 
 __all__ = ["POOL_STATUS_LIMIT_DEFAULT", "default"]
 
@@ -183,6 +197,22 @@ def _pool_status_request(
     return edit(request, spec=edit(request.spec, limit=POOL_STATUS_LIMIT_DEFAULT))
 
 
+# Everything -------------------------------------------------------------------------------------
+
+
+def _timeless(filled_in: Callable[[Any], Any], obj: Any, _now: Time) -> Any:
+    return filled_in(obj)
+
+
+_TIMELESS: Final[dict[type[Any], Callable[[Any], Any]]] = {
+    Pod: default_pod,
+    Deployment: default_deployment,
+    ReplicaSet: default_replica_set,
+    DaemonSet: default_daemon_set,
+    Job: default_job,
+    **PLAIN_DEFAULTS,
+}
+
 _BY_TYPE: Final[dict[type[Any], Callable[[Any, Time], Any]]] = {
     ResourceClaim: _claim,
     ResourceClaimTemplate: _template,
@@ -192,4 +222,5 @@ _BY_TYPE: Final[dict[type[Any], Callable[[Any, Time], Any]]] = {
     v1beta1.ResourceClaim: _v1beta1_claim,
     v1beta1.ResourceClaimTemplate: _v1beta1_template,
     v1beta1.ResourceSlice: _v1beta1_slice,
+    **{kind: partial(_timeless, filled_in) for kind, filled_in in _TIMELESS.items()},
 }

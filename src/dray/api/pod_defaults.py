@@ -10,6 +10,7 @@ Upstream counterpart: pkg/apis/core/v1/defaults.go.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final, TypeVar
 
 from msgspec import Raw
@@ -32,7 +33,7 @@ from dray.api.core import (
 from dray.api.quantity import Quantity
 from dray.api.wire import is_null
 
-__all__ = ["default_pod", "default_pod_spec"]
+__all__ = ["default_pod", "default_pod_spec", "rounded_up"]
 
 DNS_POLICY_DEFAULT: Final = "ClusterFirst"
 SCHEDULER_NAME_DEFAULT: Final = "default-scheduler"
@@ -86,7 +87,7 @@ def default_pod_spec(spec: PodSpec) -> PodSpec:
         containers=spec.containers and edit_items(spec.containers, _container),
         init_containers=edit_items(spec.init_containers, _container),
         ephemeral_containers=edit_items(spec.ephemeral_containers, _container),
-        overhead=edit_values(spec.overhead, _round_up),
+        overhead=rounded_up(spec.overhead),
         resources=spec.resources and _amounts(spec.resources),
     )
 
@@ -135,9 +136,14 @@ def _bind_host_ports(container: C) -> C:
 def _amounts(resources: ResourceRequirements) -> ResourceRequirements:
     return edit(
         resources,
-        limits=edit_values(resources.limits, _round_up),
-        requests=edit_values(resources.requests, _round_up),
+        limits=rounded_up(resources.limits),
+        requests=rounded_up(resources.requests),
     )
+
+
+def rounded_up(amounts: Mapping[str, Quantity]) -> Mapping[str, Quantity]:
+    """The amounts in whole thousandths, as every list of resources has them."""
+    return edit_values(amounts, _round_up)
 
 
 def _round_up(amount: Quantity) -> Quantity:
@@ -168,7 +174,7 @@ def _status(status: PodStatus) -> PodStatus:
         ephemeral_container_statuses=edit_items(
             status.ephemeral_container_statuses, _container_status
         ),
-        allocated_resources=edit_values(status.allocated_resources, _round_up),
+        allocated_resources=rounded_up(status.allocated_resources),
         resources=status.resources and _amounts(status.resources),
     )
 
@@ -176,7 +182,7 @@ def _status(status: PodStatus) -> PodStatus:
 def _container_status(status: ContainerStatus) -> ContainerStatus:
     return edit(
         status,
-        allocated_resources=edit_values(status.allocated_resources, _round_up),
+        allocated_resources=rounded_up(status.allocated_resources),
         resources=status.resources and _amounts(status.resources),
     )
 

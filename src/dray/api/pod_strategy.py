@@ -43,6 +43,7 @@ from dray.api.wire import Time
 __all__ = [
     "RESET_FIELDS",
     "STATUS_RESET_FIELDS",
+    "drop_disabled_pod_fields",
     "prepare_pod_for_create",
     "prepare_pod_for_status_update",
     "prepare_pod_for_update",
@@ -59,7 +60,7 @@ _GATED_MESSAGE: Final = "Scheduling is blocked due to non-empty scheduling gates
 
 def prepare_pod_for_create(pod: Pod, *, gates: FeatureGates, now: Time) -> Pod:
     """The pod as it is to be created."""
-    spec = _drop_disabled_spec_fields(pod.spec, None, gates)
+    spec = drop_disabled_pod_fields(pod.spec, None, gates)
     spec = _with_label_keys(spec, pod.metadata.labels)
     spec = edit(spec, resources=default_pod_level_resources(spec))
     status = PodStatus(
@@ -74,7 +75,7 @@ def prepare_pod_for_update(new: Pod, old: Pod, *, gates: FeatureGates) -> Pod:
     """The pod as it is to replace the stored one, whose status it keeps."""
     # A client that does not know of amounts for the whole pod must not remove them.
     spec = edit(new.spec, resources=new.spec.resources or old.spec.resources)
-    spec = _drop_disabled_spec_fields(spec, old.spec, gates)
+    spec = drop_disabled_pod_fields(spec, old.spec, gates)
     metadata = carry_metadata(new.metadata, old.metadata)
     if not semantically_equal(spec, old.spec):
         metadata = edit(metadata, generation=old.metadata.generation + 1)
@@ -218,7 +219,8 @@ def _keep_generations(
 # Features that are off -------------------------------------------------------------------------
 
 
-def _drop_disabled_spec_fields(new: PodSpec, old: PodSpec | None, gates: FeatureGates) -> PodSpec:
+def drop_disabled_pod_fields(new: PodSpec, old: PodSpec | None, gates: FeatureGates) -> PodSpec:
+    """The spec, of a pod or of a template, without fields of features that are off."""
     if "GenericWorkload" not in gates and (old is None or old.scheduling_group is None):
         new = edit(new, scheduling_group=None)
     # Requests for eviction are not built, so nobody could ever respond to one.
