@@ -28,6 +28,7 @@ from enum import Enum
 from typing import Any, ClassVar, Final
 
 __all__ = [
+    "OMITTED",
     "APIError",
     "AlreadyExists",
     "BadRequest",
@@ -296,6 +297,9 @@ _WITHOUT_VALUE: Final = frozenset(
     }
 )
 
+# Stands for a value that the text leaves out although its type would show one.
+OMITTED: Final = object()
+
 
 @dataclass(frozen=True, slots=True)
 class FieldError:
@@ -310,7 +314,7 @@ class FieldError:
     def body(self) -> str:
         """The text without the field, as a Status' cause shows it."""
         title = _TITLES[self.type]
-        if self.type not in _WITHOUT_VALUE:
+        if self.type not in _WITHOUT_VALUE and self.value is not OMITTED:
             title = f"{title}: {_show(self.value)}"
         return f"{title}: {self.detail}" if self.detail else title
 

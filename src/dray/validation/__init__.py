@@ -15,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, TypeVar
 
+from dray.api.apps import DaemonSet, Deployment, ReplicaSet
+from dray.api.batch import Job
 from dray.api.core import Pod
 from dray.api.features import DEFAULT_GATES, FeatureGates
 from dray.api.meta import Object
@@ -28,9 +30,13 @@ from dray.api.resource import (
 )
 from dray.errors import FieldError, InternalError
 from dray.validation import (
+    daemon_set,
+    deployment,
     device_class,
     device_taint_rule,
+    job,
     pod,
+    replica_set,
     resource_claim,
     resource_claim_template,
     resource_pool_status_request,
@@ -43,9 +49,13 @@ from dray.validation.rulebook import Context, Rulebook, Verdict
 __all__ = ["validate_create", "validate_status_update", "validate_update"]
 
 _RULEBOOKS: Final[Mapping[type[Object], Rulebook]] = {
+    DaemonSet: daemon_set.RULEBOOK,
+    Deployment: deployment.RULEBOOK,
     DeviceClass: device_class.RULEBOOK,
     DeviceTaintRule: device_taint_rule.RULEBOOK,
+    Job: job.RULEBOOK,
     Pod: pod.RULEBOOK,
+    ReplicaSet: replica_set.RULEBOOK,
     ResourceClaim: resource_claim.RULEBOOK,
     ResourceClaimTemplate: resource_claim_template.RULEBOOK,
     ResourcePoolStatusRequest: resource_pool_status_request.RULEBOOK,

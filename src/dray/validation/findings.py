@@ -78,7 +78,7 @@ class Findings:
         self.add(error, origin=origin, shared=shared)
 
     def not_supported(
-        self, path: str, value: str, supported: Sequence[str], *, shared: bool | None = None
+        self, path: str, value: Any, supported: Sequence[str], *, shared: bool | None = None
     ) -> None:
         detail = "supported values: " + ", ".join(map(quote, supported))
         self.add(FieldError(FieldErrorType.NOT_SUPPORTED, path, value, detail), shared=shared)

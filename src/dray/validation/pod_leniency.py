@@ -20,6 +20,7 @@ from dray.api.core import (
     Pod,
     PodAffinityTerm,
     PodSpec,
+    PodTemplateSpec,
 )
 from dray.api.pod_resources import divides_into_pages, is_huge_page, is_sidecar
 from dray.validation.findings import Findings
@@ -61,8 +62,8 @@ class Leniency:
 STRICT: Final = Leniency()
 
 
-def leniency_toward(old: Pod) -> Leniency:
-    """What an update of this pod is forgiven."""
+def leniency_toward(old: Pod | PodTemplateSpec) -> Leniency:
+    """What an update of this pod, or of what pods are made from, is forgiven."""
     spec = old.spec
     return Leniency(
         indivisible_huge_pages=_has_indivisible_huge_pages(spec),

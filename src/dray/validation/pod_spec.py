@@ -77,16 +77,21 @@ def check_pod(found: Findings, pod: Pod, leniency: Leniency) -> None:
 
 
 def check_annotations(
-    found: Findings, annotations: Mapping[str, str], spec: PodSpec, leniency: Leniency
+    found: Findings,
+    annotations: Mapping[str, str],
+    spec: PodSpec,
+    leniency: Leniency,
+    *,
+    path: str = "metadata.annotations",
 ) -> None:
     """Annotations that mean something for a pod."""
     mirrored = annotations.get(MIRROR_POD_ANNOTATION)
     if mirrored is not None and not spec.node_name:
         detail = "must set spec.nodeName if mirror pod annotation is set"
-        found.invalid(f"metadata.annotations[{MIRROR_POD_ANNOTATION}]", mirrored, detail)
+        found.invalid(f"{path}[{MIRROR_POD_ANNOTATION}]", mirrored, detail)
     if not leniency.any_deletion_cost and not deletion_cost_holds(annotations):
         found.invalid(
-            f"metadata.annotations[{DELETION_COST_ANNOTATION}]",
+            f"{path}[{DELETION_COST_ANNOTATION}]",
             annotations[DELETION_COST_ANNOTATION],
             "must be a 32bit integer",
         )
