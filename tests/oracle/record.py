@@ -36,6 +36,7 @@ from tests.conformance.generate import (  # noqa: E402
     classes,
     conversions,
     gates,
+    jobs,
     names,
     pod_writes,
     pods,
@@ -45,6 +46,7 @@ from tests.conformance.generate import (  # noqa: E402
     selectors,
     semvers,
     slices,
+    workloads,
 )
 from tests.conformance.generate.case import Request, unique  # noqa: E402
 
@@ -70,6 +72,8 @@ SUBJECTS: dict[str, Callable[[Random], Iterator[Request]]] = {
     "validate-pool-requests": rules.pool_requests,
     "validate-pods": pods.pods,
     "validate-pod-writes": pod_writes.pod_writes,
+    "validate-jobs": jobs.jobs,
+    "validate-workloads": workloads.workloads,
     "conversions": conversions.conversions,
     "decodes": conversions.decodes,
     "preparations": preparations.preparations,
