@@ -286,7 +286,7 @@ def _hint(name: str, kind: Kind | None) -> str:
         return f"; {kind.name} exists in {have}"
     same = [kind for kind in _TABLE if kind.name == name]
     if not same:
-        near = get_close_matches(shorten(name), [kind.name for kind in _TABLE], n=1)
+        near = get_close_matches(shorten(name), [kind.name for kind in _TABLE], n=1, cutoff=0.8)
         same = [kind for kind in _TABLE if near and kind.name == near[0]]
     if not same:
         return ""

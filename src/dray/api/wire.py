@@ -86,14 +86,16 @@ class UnknownFields:
         return f"UnknownFields({self.members!r})"
 
 
-def always(default: Any) -> Any:
+def always(default: Any, *, name: str | None = None) -> Any:
     """A default, or what makes one, for a field that is written even while it has that default.
 
-    Returns Any for the reason dataclasses.field does: it stands where the field's type is expected.
+    `name` is the wire name where camelCase would not be it. Returns Any for the reason
+    dataclasses.field does: it stands where the field's type is expected.
     """
     # msgspec leaves out a value only if it can see that it is the default; it cannot look into a
     # factory, so a factory is how a field says "write me".
-    return msgspec.field(default_factory=default if callable(default) else lambda: default)
+    make = default if callable(default) else lambda: default
+    return msgspec.field(default_factory=make, name=name)
 
 
 class _StructMeta(msgspec.StructMeta):

@@ -74,7 +74,7 @@ class ResourceHealth(Struct):
     """How one device is, as its driver or plugin last said."""
 
     # A factory other than dict writes the member even when empty, as always() does.
-    resource_id: str = field(default_factory=str, name="resourceID")
+    resource_id: str = always("", name="resourceID")
     health: str = ""
     message: str | None = None
 
@@ -131,7 +131,7 @@ class ContainerStatus(Struct):
     ready: bool = always(False)
     restart_count: Int32 = always(0)
     image: str = always("")
-    image_id: str = field(default_factory=str, name="imageID")
+    image_id: str = always("", name="imageID")
     container_id: str = field(default="", name="containerID")
     started: bool | None = None
     allocated_resources: Mapping[str, Quantity] = field(default_factory=dict)

@@ -89,7 +89,7 @@ class DaemonEndpoint(Struct):
     """A port on the node; the one member of the API that upstream writes with a capital."""
 
     # A factory other than dict writes the member even when zero, as always() does.
-    port: Int32 = field(default_factory=int, name="Port")
+    port: Int32 = always(0, name="Port")
 
 
 class NodeDaemonEndpoints(Struct):
@@ -107,9 +107,9 @@ class NodeSwapStatus(Struct):
 class NodeSystemInfo(Struct):
     """Which machine and which software a node is; the boot changes with every restart."""
 
-    machine_id: str = field(default_factory=str, name="machineID")
-    system_uuid: str = field(default_factory=str, name="systemUUID")
-    boot_id: str = field(default_factory=str, name="bootID")
+    machine_id: str = always("", name="machineID")
+    system_uuid: str = always("", name="systemUUID")
+    boot_id: str = always("", name="bootID")
     kernel_version: str = always("")
     os_image: str = always("")
     container_runtime_version: str = always("")
