@@ -331,6 +331,7 @@ def config_map_key(text: str) -> Messages:
 
 @_remember
 def environment_variable_name(text: str) -> Messages:
+    """The name of an environment variable, by the rule that allows dots and dashes."""
     messages = []
     if not _environment_variable.fullmatch(text):
         messages.append(

@@ -76,6 +76,7 @@ def is_extended_resource(name: str) -> bool:
 
 
 def is_huge_page(name: str) -> bool:
+    """Whether this is memory in pages of one size, such as hugepages-2Mi."""
     return name.startswith(RESOURCE_HUGE_PAGES_PREFIX)
 
 
@@ -85,6 +86,7 @@ def is_node_allocatable(name: str) -> bool:
 
 
 def is_pod_level_resource(name: str) -> bool:
+    """Whether a pod as a whole may ask for this, beside its containers."""
     return name in POD_LEVEL_RESOURCES or is_huge_page(name)
 
 
