@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from docs import generate
 
+from docs import generate
 from dray.api.features import FEATURES
 
 ROOT = Path(__file__).parent.parent

@@ -11,9 +11,7 @@ from typing import Any
 FIXTURES = Path(__file__).parent / "fixtures"
 
 
-def read_recording(
-    name: str, *, now: str = "<now>"
-) -> Iterator[tuple[dict[str, Any], Any]]:
+def read_recording(name: str, *, now: str = "<now>") -> Iterator[tuple[dict[str, Any], Any]]:
     """The requests and answers of one recording, in order.
 
     Where upstream read a time off its clock, the recording says `<now>`, and this says `now`.
