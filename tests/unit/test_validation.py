@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.validation.builders import device, resource_slice, texts
 
 from dray.api.core import Pod
 from dray.api.meta import Object, ObjectMeta
@@ -18,6 +17,7 @@ from dray.api.resource import (
 from dray.api.wire import replace
 from dray.errors import InternalError
 from dray.validation import validate_create, validate_status_update, validate_update
+from tests.unit.validation.builders import device, resource_slice, texts
 
 KINDS: list[type[Object]] = [
     DeviceClass,

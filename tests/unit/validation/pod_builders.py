@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tests.unit.validation.builders import texts
-
 from dray.api.core import Container, Pod, PodSpec, PodStatus, ResourceClaim, ResourceRequirements
 from dray.api.features import DEFAULT_GATES
 from dray.api.meta import ObjectMeta
@@ -15,6 +13,7 @@ from dray.api.quantity import Quantity
 from dray.validation.findings import merge
 from dray.validation.pod import RULEBOOK
 from dray.validation.rulebook import Context
+from tests.unit.validation.builders import texts
 
 CONTEXT = Context(DEFAULT_GATES, None)
 

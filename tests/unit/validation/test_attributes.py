@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.validation.builders import told
 
 from dray.api.resource import DeviceAttribute
 from dray.validation.attributes import (
@@ -14,6 +13,7 @@ from dray.validation.attributes import (
     version_holds,
 )
 from dray.validation.findings import Findings, merge
+from tests.unit.validation.builders import told
 
 MEMBERS = "`int`, `bool`, `string`, `version`, `ints`, `bools`, `strings`, `versions`"
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.validation.builders import capacity, quantity, told
 
 from dray.api.features import DEFAULT_GATES, FeatureGates
 from dray.api.resource import CapacityRequestPolicy, CapacityRequestPolicyRange
 from dray.validation.capacity import check_capacity
+from tests.unit.validation.builders import capacity, quantity, told
 
 FRACTIONS = FeatureGates({"DRAFractionalCapacityRange": True})
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.unit.validation.builders import told
 
 from dray.api.meta import Condition
 from dray.api.wire import Time
@@ -14,6 +13,7 @@ from dray.validation.conditions import (
     CONDITION_REASON_BYTES_MAX,
     check_conditions,
 )
+from tests.unit.validation.builders import told
 
 
 def condition(**fields: Any) -> Condition:

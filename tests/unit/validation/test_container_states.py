@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.unit.validation.builders import told
-from tests.unit.validation.pod_builders import container, pod
 
 from dray.api.core import (
     ContainerRestartRule,
@@ -18,6 +16,8 @@ from dray.api.core import (
     PodStatus,
 )
 from dray.validation.container_states import check_state_transitions
+from tests.unit.validation.builders import told
+from tests.unit.validation.pod_builders import container, pod
 
 RUNNING = ContainerState(running=ContainerStateRunning())
 

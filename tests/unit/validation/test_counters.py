@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.validation.builders import quantity, told
 
 from dray.api.resource import Counter, CounterSet, DeviceCounterConsumption
 from dray.validation.counters import (
@@ -12,6 +11,7 @@ from dray.validation.counters import (
     declare_consumptions,
     declare_counter_sets,
 )
+from tests.unit.validation.builders import quantity, told
 
 ONE = Counter(value=quantity("1"))
 

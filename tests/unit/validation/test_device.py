@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.validation.builders import capacity, device, quantity, text_attribute, told
 
 from dray.api.core import NodeSelector
 from dray.api.features import DEFAULT_GATES
@@ -15,6 +14,7 @@ from dray.api.resource import (
     NodeAllocatableResource,
 )
 from dray.validation.device import check_device, declare_device
+from tests.unit.validation.builders import capacity, device, quantity, text_attribute, told
 
 NODES = "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when"
 PER_DEVICE = "`perDeviceNodeSelection` is set to true in the ResourceSlice spec"

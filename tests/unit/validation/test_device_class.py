@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.unit.validation.builders import texts
 
 from dray.api.meta import ObjectMeta
 from dray.api.resource import (
@@ -18,6 +17,7 @@ from dray.api.resource import (
     OpaqueDeviceConfiguration,
 )
 from dray.validation import validate_create, validate_update
+from tests.unit.validation.builders import texts
 
 BROKEN = (DeviceSelector(cel=CELDeviceSelector(expression="nonsense")),)
 

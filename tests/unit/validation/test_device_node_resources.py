@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.unit.validation.builders import quantity, told
 
 from dray.api.resource import (
     NodeAllocatableMapping,
@@ -14,6 +13,7 @@ from dray.api.resource import (
 )
 from dray.validation.device_node_resources import check_node_resources, declare_node_resources
 from dray.validation.findings import Findings, merge
+from tests.unit.validation.builders import quantity, told
 
 ONE, MINUS = quantity("1"), quantity("-1")
 

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.validation.builders import capacity, device, quantity, text_attribute, told
 
 from dray.api.features import DEFAULT_GATES
 from dray.api.resource import (
@@ -22,6 +21,7 @@ from dray.api.wire import replace
 from dray.testing.strategies import structs
 from dray.validation.device import check_device, declare_device
 from dray.validation.device_screen import KNOWN_TEXTS_MAX, KnownTexts, passes
+from tests.unit.validation.builders import capacity, device, quantity, text_attribute, told
 
 # Good and bad in every place a name can be.
 names = st.sampled_from(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.unit.validation.builders import texts
 
 from dray.api.meta import Condition, ObjectMeta
 from dray.api.resource import (
@@ -17,6 +16,7 @@ from dray.api.resource import (
 )
 from dray.api.wire import Time
 from dray.validation import validate_create, validate_status_update, validate_update
+from tests.unit.validation.builders import texts
 
 GOOD = DeviceTaint(key="hot", effect="NoExecute")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.validation.builders import told
 
 from dray.validation.device_usage import (
     check_binding_conditions,
@@ -11,6 +10,7 @@ from dray.validation.device_usage import (
     declare_binding_conditions,
     declare_skip_node_operations,
 )
+from tests.unit.validation.builders import told
 
 
 @pytest.mark.parametrize(

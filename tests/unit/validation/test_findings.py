@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.validation.builders import texts
 
 from dray.errors import FieldError, FieldErrorType
 from dray.validation.findings import Findings, merge, request_path
+from tests.unit.validation.builders import texts
 
 
 def both() -> tuple[Findings, Findings]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from tests.unit.validation.builders import told
-from tests.unit.validation.pod_builders import paths
-
 from dray.api.meta import LabelSelector, LabelSelectorRequirement
 from dray.validation.label_keys import check_label_keys, check_label_keys_of_old
+from tests.unit.validation.builders import told
+from tests.unit.validation.pod_builders import paths
 
 MADE = LabelSelectorRequirement(key="app", operator="In", values=("x",))
 SELECTOR = LabelSelector(match_labels={"tier": "a"}, match_expressions=(MADE,))

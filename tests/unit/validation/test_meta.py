@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.unit.validation.builders import texts
 
 from dray.api.meta import (
     LabelSelector,
@@ -25,6 +24,7 @@ from dray.validation.meta import (
     validate_object_meta,
     validate_object_meta_update,
 )
+from tests.unit.validation.builders import texts
 
 EARLIER, LATER = Time.parse("2026-01-01T00:00:00Z"), Time.parse("2026-01-02T00:00:00Z")
 OWNER = OwnerReference(api_version="batch/v1", kind="Job", name="job", uid="1")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.unit.validation.pod_builders import paths, pod, status_updated
 
 from dray.api.core import (
     NodeAllocatableMappedResources,
@@ -16,6 +15,7 @@ from dray.api.core import (
     PodStatus,
 )
 from dray.api.quantity import Quantity
+from tests.unit.validation.pod_builders import paths, pod, status_updated
 
 CLAIMS = (
     PodResourceClaim(name="gpu", resource_claim_name="my-gpu"),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.validation.builders import told
 
 from dray.api.core import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from dray.validation.node_selectors import check_node_selector
+from tests.unit.validation.builders import told
 
 
 def expression(key: str, operator: str, *values: str) -> NodeSelector:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from tests.unit.validation.builders import told
 
 from dray.api.resource import OpaqueDeviceConfiguration
 from dray.validation.opaque import (
@@ -13,6 +12,7 @@ from dray.validation.opaque import (
     check_raw_object,
     declare_device_configuration,
 )
+from tests.unit.validation.builders import told
 
 
 def raw(text: str | None) -> msgspec.Raw | None:

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from dray.api.core import (
+    Container,
+    EphemeralContainer,
+    NodeAllocatableResourceClaimStatus,
+    PodSchedulingGate,
+    PodStatus,
+)
 from tests.unit.validation.pod_builders import (
     container,
     created,
@@ -9,14 +16,6 @@ from tests.unit.validation.pod_builders import (
     pod,
     status_updated,
     updated,
-)
-
-from dray.api.core import (
-    Container,
-    EphemeralContainer,
-    NodeAllocatableResourceClaimStatus,
-    PodSchedulingGate,
-    PodStatus,
 )
 
 

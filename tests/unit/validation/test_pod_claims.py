@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.unit.validation.builders import told
-from tests.unit.validation.pod_builders import container, created, paths, pod, resources
 
 from dray.api.core import PodResourceClaim, ResourceClaim
 from dray.api.meta import ObjectMeta
@@ -16,6 +14,8 @@ from dray.validation.pod_claims import (
     check_pod_claims,
     pod_claim_names,
 )
+from tests.unit.validation.builders import told
+from tests.unit.validation.pod_builders import container, created, paths, pod, resources
 
 GPU = PodResourceClaim(name="gpu", resource_claim_name="my-gpu")
 NIC = PodResourceClaim(name="nic", resource_claim_template_name="nic-template")

@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 from msgspec import Raw
-from tests.unit.validation.builders import told
-from tests.unit.validation.pod_builders import container, paths, pod, resources
 
 from dray.api.core import (
     ContainerPort,
@@ -23,6 +21,8 @@ from dray.validation.pod_containers import (
     check_image_spaces,
 )
 from dray.validation.pod_leniency import STRICT, Leniency
+from tests.unit.validation.builders import told
+from tests.unit.validation.pod_builders import container, paths, pod, resources
 
 RESTART_ON_ONE = ContainerRestartRule(
     action="Restart", exit_codes=ContainerRestartRuleOnExitCodes(operator="In", values=(1,))

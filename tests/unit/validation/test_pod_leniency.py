@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.unit.validation.pod_builders import container, created, pod, resources, updated
 
 from dray.api.core import (
     Affinity,
@@ -26,6 +25,7 @@ from dray.validation.pod_leniency import (
     deletion_cost_holds,
     leniency_toward,
 )
+from tests.unit.validation.pod_builders import container, created, pod, resources, updated
 
 ODD_CLAUSE = LabelSelectorRequirement(key="app", operator="In", values=("-",))
 ODD_SELECTOR = LabelSelector(match_expressions=(ODD_CLAUSE,))

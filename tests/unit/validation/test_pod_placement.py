@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.unit.validation.builders import told
-from tests.unit.validation.pod_builders import paths
 
 from dray.api.core import (
     Affinity,
@@ -28,6 +26,8 @@ from dray.validation.pod_placement import (
     check_spread_constraints,
     check_tolerations,
 )
+from tests.unit.validation.builders import told
+from tests.unit.validation.pod_builders import paths
 
 SPREAD = {"max_skew": 1, "topology_key": "zone", "when_unsatisfiable": "DoNotSchedule"}
 

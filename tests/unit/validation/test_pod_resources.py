@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from tests.unit.validation.builders import told
-from tests.unit.validation.pod_builders import container, paths, pod, resources
 
 from dray.api.core import PodOS, ResourceClaim
 from dray.validation.pod_resources import (
@@ -15,6 +13,8 @@ from dray.validation.pod_resources import (
     check_container_resources,
     check_pod_resources,
 )
+from tests.unit.validation.builders import told
+from tests.unit.validation.pod_builders import container, paths, pod, resources
 
 IMPLICIT = "deviceclass.resource.kubernetes.io/gpu"
 

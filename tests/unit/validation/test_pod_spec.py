@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.unit.validation.builders import told
-from tests.unit.validation.pod_builders import created, pod
 
 from dray.api.core import (
     EvictionResponder,
@@ -19,6 +17,8 @@ from dray.api.wire import replace
 from dray.validation.pod_claims import MIRROR_POD_ANNOTATION
 from dray.validation.pod_leniency import DELETION_COST_ANNOTATION
 from dray.validation.pod_spec import check_pod_spec
+from tests.unit.validation.builders import told
+from tests.unit.validation.pod_builders import created, pod
 
 GATE = PodSchedulingGate(name="example.com/wait")
 

@@ -5,13 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.unit.validation.pod_builders import (
-    container,
-    paths,
-    pod,
-    resources,
-    status_updated,
-)
 
 from dray.api.core import (
     ContainerExtendedResourceRequest,
@@ -27,6 +20,13 @@ from dray.api.core import (
     ResourceStatus,
 )
 from dray.validation.pod_status import HEALTH_MESSAGE_BYTES_MAX
+from tests.unit.validation.pod_builders import (
+    container,
+    paths,
+    pod,
+    resources,
+    status_updated,
+)
 
 GPU = PodResourceClaim(name="gpu", resource_claim_template_name="gpu-template")
 EXTENDED = {"nvidia.com/gpu": "1"}

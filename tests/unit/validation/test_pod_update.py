@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.unit.validation.pod_builders import container, pod, resources, updated
 
 from dray.api.core import (
     Affinity,
@@ -22,6 +21,7 @@ from dray.api.core import (
 )
 from dray.api.wire import replace
 from dray.validation.pod_claims import MIRROR_POD_ANNOTATION
+from tests.unit.validation.pod_builders import container, pod, resources, updated
 
 FORBIDDEN = (
     "spec: Forbidden: pod updates may not change fields other than `spec.containers[*].image`,"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.unit.validation.builders import quantity, texts
 
 from dray.api.features import FeatureGates
 from dray.api.meta import Condition, ObjectMeta
@@ -19,6 +18,7 @@ from dray.api.resource import (
     ShareableSummaryStatus,
 )
 from dray.validation import validate_create, validate_status_update, validate_update
+from tests.unit.validation.builders import quantity, texts
 
 TYPES = FeatureGates({"DRAPartitionableDevicesType": True, "DRAResourcePoolStatus": True})
 ATTRIBUTE = "gpu.example.com/profile"

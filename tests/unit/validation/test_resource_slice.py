@@ -5,14 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.unit.validation.builders import (
-    capacity,
-    device,
-    quantity,
-    resource_slice,
-    text_attribute,
-    texts,
-)
 
 from dray.api.core import NodeSelector, NodeSelectorTerm
 from dray.api.features import FeatureGates
@@ -27,6 +19,14 @@ from dray.api.resource import (
     ResourceSlice,
 )
 from dray.validation import validate_create, validate_update
+from tests.unit.validation.builders import (
+    capacity,
+    device,
+    quantity,
+    resource_slice,
+    text_attribute,
+    texts,
+)
 
 TYPES = FeatureGates({"DRAPartitionableDevicesType": True, "DRAResourcePoolStatus": True})
 ONE_PLACE = (

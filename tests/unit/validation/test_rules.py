@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from tests.unit.validation.builders import told
 
 from dray.api.resource import DeviceTaint
 from dray.validation import rules
 from dray.validation.findings import Findings
+from tests.unit.validation.builders import told
 
 UUID = "0123abcd-0123-4567-89ab-0123456789ab"
 

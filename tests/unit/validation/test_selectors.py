@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.validation.builders import told
 
 from dray.api.features import DEFAULT_GATES, FeatureGates
 from dray.api.resource import CELDeviceSelector, DeviceSelector
 from dray.cel import EXPRESSION_LENGTH_MAX, SELECTOR_COST_MAX
 from dray.validation.findings import Findings
 from dray.validation.selectors import SELECTORS_MAX, check_derived_attribute, check_selectors
+from tests.unit.validation.builders import told
 
 COSTLY = "device.attributes.all(a, " * 8 + "true" + ")" * 8
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.validation.builders import told
 
 from dray.api.resource import DeviceTaint, DeviceToleration
 from dray.validation.findings import Findings, merge
@@ -13,6 +12,7 @@ from dray.validation.taints import (
     declare_taint,
     declare_toleration,
 )
+from tests.unit.validation.builders import told
 
 
 def fields(texts: list[str]) -> list[str]:
