@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Final
 
-__all__ = ["Floor", "run_contest"]
+__all__ = ["Floor", "best_times", "run_contest"]
 
 ROUNDS: Final = 15
 ROUND_SECONDS: Final = 0.05
@@ -31,12 +31,7 @@ def run_contest(
     title: str, contestants: Mapping[str, Callable[[], object]], floors: list[Floor]
 ) -> bool:
     """Time everyone, print the table, and say whether all floors hold."""
-    repeats = {name: _repeats(work) for name, work in contestants.items()}
-    best = dict.fromkeys(contestants, float("inf"))
-    for _ in range(ROUNDS):
-        for name, work in contestants.items():
-            best[name] = min(best[name], _time(work, repeats[name]))
-
+    best = best_times(contestants, rounds=ROUNDS)
     print(f"\n{title}")
     for name, seconds in best.items():
         print(f"  {name:<44} {seconds * 1e6:>10.0f} µs")
@@ -50,6 +45,16 @@ def run_contest(
             f"{'holds' if holds else 'FAILS'} (floor {floor.factor:.2f}x)"
         )
     return held
+
+
+def best_times(contestants: Mapping[str, Callable[[], object]], *, rounds: int) -> dict[str, float]:
+    """Seconds per run of each, the best of several rounds in which they take turns."""
+    repeats = {name: _repeats(work) for name, work in contestants.items()}
+    best = dict.fromkeys(contestants, float("inf"))
+    for _ in range(rounds):
+        for name, work in contestants.items():
+            best[name] = min(best[name], _time(work, repeats[name]))
+    return best
 
 
 def _repeats(work: Callable[[], object]) -> int:
