@@ -2,43 +2,50 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from dray.api.core import Pod
 from dray.api.meta import Object, ObjectMeta
-from dray.api.resource import (
-    DeviceClass,
-    DeviceTaintRule,
-    ResourceClaim,
-    ResourceClaimTemplate,
-    ResourcePoolStatusRequest,
-    ResourceSlice,
-)
+from dray.api.scheme import Kind, kinds
 from dray.api.wire import replace
 from dray.errors import InternalError
 from dray.validation import validate_create, validate_status_update, validate_update
 from tests.unit.validation.builders import device, resource_slice, texts
 
-KINDS: list[type[Object]] = [
-    DeviceClass,
-    DeviceTaintRule,
-    Pod,
-    ResourceClaim,
-    ResourceClaimTemplate,
-    ResourcePoolStatusRequest,
-    ResourceSlice,
-]
+every_kind = pytest.mark.parametrize(
+    "kind", list(kinds()), ids=lambda kind: f"{kind.group}-{kind.name}"
+)
+NAMELESS = "metadata.name: Required value: name or generateName is required"
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_every_kind_has_rules(kind: type[Object]) -> None:
-    nameless = kind(metadata=ObjectMeta(resource_version="1"))
-    assert "metadata.name: Required value: name or generateName is required" in texts(
-        validate_create(nameless)
-    )
-    assert "metadata.name: Required value: name or generateName is required" in texts(
-        validate_update(nameless, nameless)
-    )
+def hub_type(kind: Kind) -> type[Any]:
+    return kind.hub.type
+
+
+@every_kind
+def test_every_kind_has_rules(kind: Kind) -> None:
+    nameless = hub_type(kind)(metadata=ObjectMeta(resource_version="1"))
+    assert NAMELESS in texts(validate_update(nameless, nameless))
+    named = hub_type(kind)(metadata=ObjectMeta(name="a/b"))
+    assert validate_create(named)
+
+
+@every_kind
+def test_a_status_that_is_served_has_rules(kind: Kind) -> None:
+    nameless = hub_type(kind)(metadata=ObjectMeta(resource_version="1"))
+    if "status" in kind.subresources:
+        assert NAMELESS in texts(validate_status_update(nameless, nameless))
+    else:
+        with pytest.raises(InternalError, match=f"{kind.name} has no status"):
+            validate_status_update(nameless, nameless)
+
+
+@every_kind
+def test_rules_and_scheme_agree_on_namespaces(kind: Kind) -> None:
+    old = hub_type(kind)(metadata=ObjectMeta(name="a", resource_version="1"))
+    missing = "metadata.namespace: Required value"
+    assert (missing in texts(validate_update(old, old))) is kind.namespaced
 
 
 def test_a_kind_without_rules_is_a_bug_of_the_caller() -> None:

@@ -15,11 +15,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, TypeVar
 
+from dray.api import events
+from dray.api.apiextensions import CustomResourceDefinition
 from dray.api.apps import DaemonSet, Deployment, ReplicaSet
 from dray.api.batch import Job
-from dray.api.core import Pod
+from dray.api.coordination import Lease
+from dray.api.core import (
+    ConfigMap,
+    Event,
+    LimitRange,
+    Namespace,
+    Node,
+    Pod,
+    ResourceQuota,
+    Secret,
+    ServiceAccount,
+)
 from dray.api.features import DEFAULT_GATES, FeatureGates
 from dray.api.meta import Object
+from dray.api.policy import PodDisruptionBudget
+from dray.api.rbac import ClusterRole, ClusterRoleBinding, Role, RoleBinding
 from dray.api.resource import (
     DeviceClass,
     DeviceTaintRule,
@@ -28,18 +43,27 @@ from dray.api.resource import (
     ResourcePoolStatusRequest,
     ResourceSlice,
 )
+from dray.api.scheduling import PriorityClass
 from dray.errors import FieldError, InternalError
 from dray.validation import (
+    config_data,
+    custom_resource_definition,
     daemon_set,
     deployment,
     device_class,
     device_taint_rule,
+    event,
     job,
+    limit_range,
+    node,
+    plain_kinds,
     pod,
+    rbac,
     replica_set,
     resource_claim,
     resource_claim_template,
     resource_pool_status_request,
+    resource_quota,
     resource_slice,
 )
 from dray.validation.findings import Findings, merge
@@ -49,17 +73,34 @@ from dray.validation.rulebook import Context, Rulebook, Verdict
 __all__ = ["validate_create", "validate_status_update", "validate_update"]
 
 _RULEBOOKS: Final[Mapping[type[Object], Rulebook]] = {
+    ClusterRole: rbac.CLUSTER_ROLE,
+    ClusterRoleBinding: rbac.CLUSTER_ROLE_BINDING,
+    ConfigMap: config_data.CONFIG_MAP,
+    CustomResourceDefinition: custom_resource_definition.RULEBOOK,
     DaemonSet: daemon_set.RULEBOOK,
     Deployment: deployment.RULEBOOK,
     DeviceClass: device_class.RULEBOOK,
     DeviceTaintRule: device_taint_rule.RULEBOOK,
+    Event: event.CORE_EVENT,
+    events.Event: event.EVENT,
     Job: job.RULEBOOK,
+    Lease: plain_kinds.LEASE,
+    LimitRange: limit_range.RULEBOOK,
+    Namespace: plain_kinds.NAMESPACE,
+    Node: node.RULEBOOK,
     Pod: pod.RULEBOOK,
+    PodDisruptionBudget: plain_kinds.POD_DISRUPTION_BUDGET,
+    PriorityClass: plain_kinds.PRIORITY_CLASS,
     ReplicaSet: replica_set.RULEBOOK,
     ResourceClaim: resource_claim.RULEBOOK,
     ResourceClaimTemplate: resource_claim_template.RULEBOOK,
     ResourcePoolStatusRequest: resource_pool_status_request.RULEBOOK,
+    ResourceQuota: resource_quota.RULEBOOK,
     ResourceSlice: resource_slice.RULEBOOK,
+    Role: rbac.ROLE,
+    RoleBinding: rbac.ROLE_BINDING,
+    Secret: config_data.SECRET,
+    ServiceAccount: plain_kinds.SERVICE_ACCOUNT,
 }
 
 T = TypeVar("T", bound=Object)

@@ -89,11 +89,13 @@ def validate_object_meta(
     path: str = "metadata",
     name_rule: NameRule = name_is_dns_subdomain,
     generate_name_rule: bool = True,
+    standard_finalizers: bool = True,
 ) -> list[FieldError]:
     """What is wrong with the metadata of an object, old or new.
 
     Kinds whose names upstream checks declaratively leave generateName alone
-    (`generate_name_rule=False`): the name that was made of it is checked anyway.
+    (`generate_name_rule=False`): the name that was made of it is checked anyway. Kinds that
+    upstream checks outside of its core take any finalizer (`standard_finalizers=False`).
     """
     found = Findings()
     if generate_name_rule:
@@ -105,17 +107,23 @@ def validate_object_meta(
         )
     _check_name(found, meta, path, name_rule)
     _check_rest(found, meta, path, namespaced=namespaced)
-    _check_finalizers_standard(found, meta.finalizers, f"{path}.finalizers")
+    if standard_finalizers:
+        _check_finalizers_standard(found, meta.finalizers, f"{path}.finalizers")
     return found.errors()
 
 
 def validate_object_meta_update(
-    new: ObjectMeta, old: ObjectMeta, path: str = "metadata"
+    new: ObjectMeta,
+    old: ObjectMeta,
+    path: str = "metadata",
+    *,
+    standard_finalizers: bool = True,
 ) -> list[FieldError]:
     """What is wrong with a change of metadata; the new metadata is checked by itself as well."""
     found = Findings()
     _check_update(found, new, old, path)
-    _check_finalizers_standard(found, new.finalizers, f"{path}.finalizers")
+    if standard_finalizers:
+        _check_finalizers_standard(found, new.finalizers, f"{path}.finalizers")
     return found.errors()
 
 

@@ -39,9 +39,11 @@ from dray.validation.meta import NOT_NEGATIVE
 from dray.validation.pod_claims import check_container_claims, pod_claim_names
 
 __all__ = [
+    "check_amount",
     "check_container_resource_name",
     "check_container_resources",
     "check_pod_resources",
+    "check_resource_name",
 ]
 
 NOT_INTEGER: Final = "must be an integer"
@@ -77,7 +79,7 @@ NameCheck = Callable[[Findings, str, str], None]
 
 def check_container_resource_name(found: Findings, name: str, path: str) -> None:
     """Native resources a container can use, and extended ones."""
-    _check_resource_name(found, name, path)
+    check_resource_name(found, name, path)
     if "/" not in name:
         if name not in _FOR_CONTAINERS and not is_huge_page(name):
             found.invalid(path, name, "must be a standard resource for containers")
@@ -86,12 +88,13 @@ def check_container_resource_name(found: Findings, name: str, path: str) -> None
 
 
 def _check_pod_resource_name(found: Findings, name: str, path: str) -> None:
-    if not _check_resource_name(found, name, path) or is_pod_level_resource(name):
+    if not check_resource_name(found, name, path) or is_pod_level_resource(name):
         return
     found.not_supported(path, name, sorted((*POD_LEVEL_RESOURCES, RESOURCE_HUGE_PAGES_PREFIX)))
 
 
-def _check_resource_name(found: Findings, name: str, path: str) -> bool:
+def check_resource_name(found: Findings, name: str, path: str) -> bool:
+    """Whether this names a resource at all: a native one, or one of somebody's domain."""
     messages = names.label_key(name)
     for message in messages:
         found.invalid(path, name, message)
@@ -138,7 +141,7 @@ def _check_amounts(
         for name, amount in amounts.items():
             at = f"{path}.{place}[{name}]"
             check_name(found, name, at)
-            _check_amount(found, name, amount, at)
+            check_amount(found, name, amount, at)
             if amounts is requests:
                 _check_against_limit(found, name, amount, limits, path)
             if (
@@ -154,7 +157,8 @@ def _check_amounts(
         found.forbidden(path, "HugePages require cpu or memory")
 
 
-def _check_amount(found: Findings, name: str, amount: Quantity, path: str) -> None:
+def check_amount(found: Findings, name: str, amount: Quantity, path: str) -> None:
+    """An amount of that resource: not negative, and whole if it is counted."""
     if amount.sign < 0:
         found.invalid(path, str(amount), NOT_NEGATIVE)
     # The remainder upstream takes has the sign of the dividend; only its being zero matters.
