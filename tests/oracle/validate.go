@@ -22,7 +22,8 @@ const attempts = 100
 // about a key, which name the map itself.
 var mapField = regexp.MustCompile(
 	`\[[^\]0-9]|\.(attributes|capacity|counters|nodeAllocatableResources|labels|annotations|` +
-		`matchLabels|requests|limits|nodeSelector|overhead)$`,
+		`matchLabels|requests|limits|nodeSelector|overhead)$|` +
+		`^status\.(capacity|allocatable)\.|^status\.storedVersions\[`,
 )
 
 type fieldError struct {
