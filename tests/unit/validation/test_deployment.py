@@ -126,9 +126,12 @@ def test_the_selector_is_for_life() -> None:
 
 
 def test_an_update_is_forgiven_what_is_stored() -> None:
-    affinity_free = template(tolerations=())
-    old = deployment(template=affinity_free)
-    assert updated(deployment(template=affinity_free, replicas=3), old) == []
+    cost = {"controller.kubernetes.io/pod-deletion-cost": "cheap"}
+    pods = template()
+    odd = replace(pods, metadata=replace(pods.metadata, annotations=cost))
+    path = "spec.template.annotations[controller.kubernetes.io/pod-deletion-cost]"
+    assert paths(updated(deployment(template=odd), deployment())) == [path]
+    assert updated(deployment(template=odd, replicas=3), deployment(template=odd)) == []
 
 
 def test_a_status_counts_no_more_than_there_are_and_never_back() -> None:
