@@ -191,13 +191,25 @@ class DecodeError(BadRequest):
     """Bytes that are not the object they claim to be.
 
     `path` is where, in JSON path form (`spec.devices[3].name`, empty for the document itself);
-    `rule` is what was expected there.
+    `rule` is what was expected there. Where a decoder could go on, `others` are the places after
+    the first, and `unknown` and `duplicate` are what strict field validation would add.
     """
 
-    def __init__(self, rule: str, *, path: str = "") -> None:
+    def __init__(
+        self,
+        rule: str,
+        *,
+        path: str = "",
+        others: Sequence[DecodeError] = (),
+        unknown: Sequence[str] = (),
+        duplicate: Sequence[str] = (),
+    ) -> None:
         super().__init__(f"{path}: {rule}" if path else rule)
         self.rule = rule
         self.path = path
+        self.others = tuple(others)
+        self.unknown = tuple(unknown)
+        self.duplicate = tuple(duplicate)
 
 
 class Unauthorized(APIError):

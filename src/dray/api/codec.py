@@ -91,6 +91,15 @@ def decode_builtins(value: Any, kind: type[S]) -> Decoded[S]:
         struct = shape_of(kind).read(value, notes)
     except RecursionError as error:
         raise DecodeError(_TOO_DEEP, path=notes.where()) from error
+    if notes.problems:
+        first, *others = notes.problems
+        raise DecodeError(
+            first.rule,
+            path=first.path,
+            others=others,
+            unknown=notes.unknown,
+            duplicate=notes.duplicate,
+        )
     return Decoded(struct, tuple(notes.unknown), tuple(notes.duplicate))
 
 

@@ -234,11 +234,7 @@ def find_kind(api_version: str, name: str) -> tuple[Kind, Version]:
     kind = KINDS.get((group, name))
     version = kind.version(version_name) if kind else None
     if kind is None or version is None:
-        raise DecodeError(
-            f"no kind {quote(shorten(name))} in version {quote(shorten(api_version))}"
-            + _hint(name, kind),
-            path="kind" if kind is None else "apiVersion",
-        )
+        raise _unknown(api_version, name, kind)
     return kind, version
 
 
@@ -246,9 +242,13 @@ def decode_any(value: Any) -> tuple[Kind, Version, Decoded[Any]]:
     """The object in a parsed document, typed by what it says it is, in its own version."""
     if not isinstance(value, dict):
         raise DecodeError("expected an object with apiVersion and kind")
-    for member in ("apiVersion", "kind"):
-        if not isinstance(value.get(member), str) or not value[member]:
-            raise DecodeError(f"expected a string in {member}", path=member)
+    for member, example in (("apiVersion", "resource.k8s.io/v1"), ("kind", "ResourceClaim")):
+        if not value.get(member):
+            raise DecodeError(
+                f"missing: every object says its {member}, like {example}", path=member
+            )
+        if not isinstance(value[member], str):
+            raise DecodeError(f"expected a string, like {example}", path=member)
     kind, version = find_kind(value["apiVersion"], value["kind"])
     return kind, version, decode_builtins(value, version.type)
 
@@ -270,25 +270,29 @@ def from_hub(obj: Object, version_name: str) -> Any:
         raise InternalError(f"{obj.kind} at {obj.api_version} is not at its hub version")
     version = kind.version(version_name)
     if version is None:
-        raise DecodeError(
-            f"no kind {quote(kind.name)} in version {quote(kind.api_version(version_name))}"
-            + _hint(kind.name, kind),
-            path="apiVersion",
-        )
+        raise _unknown(kind.api_version(version_name), kind.name, kind)
     if version.from_hub is not None:
         return version.from_hub(obj)
     return replace(obj, api_version=kind.api_version(version.name))
 
 
-def _hint(name: str, kind: Kind | None) -> str:
+# Names that kinds had before they were served.
+_FORMER_NAMES: Final = {"ResourceClass": "DeviceClass"}
+
+
+def _unknown(api_version: str, name: str, kind: Kind | None) -> DecodeError:
+    """Why there is no such kind, and which one was probably meant."""
+    said = f"dray knows no kind {quote(shorten(name))} in version {quote(shorten(api_version))}"
     if kind is not None:
         have = ", ".join(kind.api_version(version.name) for version in kind.versions)
-        return f"; {kind.name} exists in {have}"
-    same = [kind for kind in _TABLE if kind.name == name]
-    if not same:
-        near = get_close_matches(shorten(name), [kind.name for kind in _TABLE], n=1, cutoff=0.8)
-        same = [kind for kind in _TABLE if near and kind.name == near[0]]
-    if not same:
-        return ""
-    found = same[0]
-    return f"; did you mean {found.name} in {found.api_version(found.hub.name)}?"
+        return DecodeError(f"{said}; {kind.name} exists in {have}", path="apiVersion")
+    names = [kind.name for kind in _TABLE]
+    near = [_FORMER_NAMES.get(name, name)]
+    if near[0] not in names:
+        near = get_close_matches(shorten(name), names, n=1, cutoff=0.8)
+    for found in _TABLE:
+        if found.name in near:
+            meant = f"did you mean {found.name} in {found.api_version(found.hub.name)}?"
+            path = "apiVersion" if found.name == name else "kind"
+            return DecodeError(f"{said}; {meant}", path=path)
+    return DecodeError(said, path="kind")

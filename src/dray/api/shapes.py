@@ -2,15 +2,16 @@
 
 A shape turns builtins into a value of its type by upstream's rules: null leaves any field at its
 zero value, an object's undeclared members are kept as unknown fields, numbers are never strings.
-What does not fit raises DecodeError with the JSON path. Upstream counterpart: encoding/json as
-sigs.k8s.io/json bends it (case-sensitive, integers kept apart from floats, strict errors).
+What does not fit is noted as a DecodeError with its JSON path, and left out, so that one reading
+finds every misfit. Upstream counterpart: encoding/json as sigs.k8s.io/json bends it
+(case-sensitive, integers kept apart from floats, strict errors); it stops at the first.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Annotated, Any, Final, NoReturn, Protocol, Union, get_args, get_origin
+from typing import Annotated, Any, Final, Protocol, Union, get_args, get_origin
 
 import msgspec
 from msgspec import NODEFAULT, UNSET, Meta, UnsetType
@@ -23,6 +24,10 @@ __all__ = ["JSONNumber", "JSONObject", "Notes", "Shape", "StructShape", "shape_o
 
 # A hostile document can repeat or invent members without end; nobody reads past the first few.
 NOTES_MAX: Final = 100
+
+
+# Stands for a value that could not be read; no container takes it in.
+REFUSED: Final = object()
 
 
 class JSONObject(dict[str, Any]):
@@ -60,12 +65,13 @@ class JSONNumber:
 class Notes:
     """Where the reader is, and what it met on the way that strict field validation forbids."""
 
-    __slots__ = ("duplicate", "path", "unknown")
+    __slots__ = ("duplicate", "path", "problems", "unknown")
 
     def __init__(self) -> None:
         self.path: list[str | int] = []
         self.unknown: list[str] = []
         self.duplicate: list[str] = []
+        self.problems: list[DecodeError] = []
 
     def where(self, *more: str) -> str:
         """The JSON path of the current place, or of a member of it."""
@@ -77,8 +83,14 @@ class Notes:
                 text += f".{shorten(step)}" if text else shorten(step)
         return text
 
-    def refuse(self, wanted: str, value: Any) -> NoReturn:
-        raise DecodeError(f"expected {wanted}, got {_describe(value)}", path=self.where())
+    def refuse(self, wanted: str, value: Any) -> Any:
+        return self.problem(f"expected {wanted}, got {_describe(value)}")
+
+    def problem(self, rule: str) -> Any:
+        """Note what is wrong here and go on, so that one reading finds everything."""
+        if len(self.problems) < NOTES_MAX:
+            self.problems.append(DecodeError(rule, path=self.where()))
+        return REFUSED
 
 
 class Shape(Protocol):
@@ -186,7 +198,7 @@ class _ListShape:
             path[-1] = index
             found.append(zero if item is None else read(item, notes))
         path.pop()
-        return tuple(found)
+        return tuple(item for item in found if item is not REFUSED)
 
 
 class _MapShape:
@@ -206,11 +218,12 @@ class _MapShape:
         path.append("")
         for key, item in value.items():
             if not isinstance(key, str):
-                return notes.refuse("a string as key", key)
+                notes.refuse("a string as key", key)
+                continue
             path[-1] = key
             found[key] = zero if item is None else read(item, notes)
         path.pop()
-        return found
+        return {key: item for key, item in found.items() if item is not REFUSED}
 
 
 class _OptionalShape:
@@ -261,8 +274,10 @@ class StructShape:
                     notes.unknown.append(notes.where(str(key)))
             elif item is not None or known[1] is _CARRIED:
                 path.append(key)
-                found[known[0]] = known[1].read(item, notes)
+                member = known[1].read(item, notes)
                 path.pop()
+                if member is not REFUSED:
+                    found[known[0]] = member
         if unknown:
             found["unknown_fields"] = UnknownFields(unknown)
         return self._kind(**found)
@@ -342,7 +357,7 @@ def _parse(parse: Callable[[str], Any], text: str, notes: Notes) -> Any:
     try:
         return parse(text)
     except ParseError as error:
-        raise DecodeError(str(error), path=notes.where()) from error
+        return notes.problem(str(error))
 
 
 def _note_duplicates(value: dict[str, Any], notes: Notes) -> None:

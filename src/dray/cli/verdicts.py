@@ -1,51 +1,28 @@
 """What a server would say to each object of a manifest.
 
-An object is taken through what a server does with a new one: decoding with strict field
-validation, defaults, conversion to the kind's hub version, removal of what is off, validation.
-An object that comes from a live cluster carries a status, which creating ignores; it is checked
-as the status update that would write it. Findings carry the line they are about.
+`dray.validation.intake` takes each object the way a server would; here its answers become findings
+with a line and a hint, and what only someone who sees all objects can know is added.
 
 Not here: reading files (manifests), showing findings (report).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from dray.api import scheme
-from dray.api.codec import Decoded
-from dray.api.core import Pod
-from dray.api.defaults import default
 from dray.api.features import FeatureGates
 from dray.api.meta import Object
-from dray.api.pod_defaults import default_pod
-from dray.api.pod_strategy import prepare_pod_for_create
-from dray.api.scheme import Kind, Version
-from dray.api.strategy import (
-    STRATEGIES,
-    prepare_for_create,
-    prepare_for_status_update,
-    warnings_on_create,
-)
-from dray.api.wire import Time, replace
+from dray.api.scheme import Kind
+from dray.api.wire import Time
 from dray.cli.gated import removed_fields
-from dray.cli.hints import hints_for
+from dray.cli.hints import decoding_hint, hints_for, is_foreign
 from dray.cli.manifests import Manifest
 from dray.errors import DecodeError, FieldError, quote
-from dray.validation import validate_create, validate_status_update
-from dray.validation.meta import validate_common_create
+from dray.validation.intake import Received, receive
 
 __all__ = ["Finding", "Judge", "Verdict"]
-
-RESOURCE_GROUP: Final = "resource.k8s.io"
-
-# Where an object without a namespace of its own ends up.
-DEFAULT_NAMESPACE: Final = "default"
-
-# A server completes `generateName` with five characters before it looks at the name.
-_GENERATED_SUFFIX: Final = "xxxxx"
 
 # A hostile object can break rules without end; nobody reads past the first few.
 FINDINGS_MAX: Final = 1000
@@ -105,15 +82,16 @@ class Judge:
         found = _Findings(manifest)
         skipped = False
         try:
-            kind, version, decoded = scheme.decode_any(value)
+            received = receive(value, now=self._now, gates=self._gates)
         except DecodeError as error:
-            skipped = self._ignore_unknown_kinds and _of_unknown_kind(value)
+            skipped = self._ignore_unknown_kinds and is_foreign(value)
             if not skipped:
-                found.error("Decode", error.path, f"{error.rule}{_quoting_hint(error.rule)}")
+                self._note_decode_errors(error, found)
         else:
-            self._note_strict_problems(decoded, found)
-            self._validate(kind, version, decoded.value, found)
-            self._note_duplicate(kind, decoded.value, file, found)
+            hints = hints_for(received.decoded) if received.unknown else {}
+            self._note_strict_problems(received.unknown, received.duplicate, hints, found)
+            self._note_received(received, found)
+            self._note_duplicate(received.kind, received.object, file, found)
         metadata = _member(value, "metadata")
         return Verdict(
             file=file,
@@ -127,82 +105,39 @@ class Judge:
             skipped=skipped,
         )
 
-    def _note_strict_problems(self, decoded: Decoded[Any], found: _Findings) -> None:
+    def _note_decode_errors(self, error: DecodeError, found: _Findings) -> None:
+        for problem in (error, *error.others):
+            found.error("Decode", problem.path, f"{problem.rule}{decoding_hint(problem)}")
+        self._note_strict_problems(error.unknown, error.duplicate, {}, found)
+
+    def _note_strict_problems(
+        self,
+        unknown: Iterable[str],
+        duplicate: Iterable[str],
+        hints: Mapping[str, str],
+        found: _Findings,
+    ) -> None:
         note = found.error if self._strict else found.warn
-        hints = hints_for(decoded.value) if decoded.unknown else {}
-        for path in decoded.unknown:
+        for path in unknown:
             hint = hints.get(path)
             note("UnknownField", path, f"unknown field; {hint}" if hint else "unknown field")
-        for path in decoded.duplicate:
+        for path in duplicate:
             note("DuplicateField", path, "duplicate field")
 
-    def _validate(self, kind: Kind, version: Version, obj: Object, found: _Findings) -> None:
-        obj = default_pod(obj) if isinstance(obj, Pod) else default(obj, now=self._now)
-        obj = self._placed(kind, scheme.to_hub(obj), found)
-        requested = None if version is kind.hub else version.name
-        for error in self._rule(kind, obj, requested):
+    def _note_received(self, received: Received, found: _Findings) -> None:
+        for error in received.errors:
             found.field_error(error)
-        for path, gate in removed_fields(obj, self._gates):
+        for path, gate in removed_fields(received.object, self._gates):
             found.warn("Warning", path, f"removed by a server, because feature gate {gate} is off")
-        for warning in warnings_on_create(obj):
+        for warning in received.warnings:
             path, _, detail = warning.partition(": ")
             found.warn("Warning", path, detail)
 
-    def _rule(self, kind: Kind, obj: Object, version: str | None) -> Iterator[FieldError]:
-        created = self._created(kind, obj)
-        if created is None:
-            yield from validate_common_create(obj.metadata, namespaced=kind.namespaced)
-            return
-        errors = validate_create(created, gates=self._gates, version=version)
-        yield from errors
-        if _has_own_status(kind) and _status(obj) != _status(created):
-            told = {str(error) for error in errors}
-            for error in self._rule_on_status(obj, version):
-                # A status update looks at the metadata again.
-                if str(error) not in told:
-                    yield error
-
-    def _created(self, kind: Kind, obj: Object) -> Object | None:
-        """The object as it would be created; None for kinds whose rules dray does not know."""
-        if isinstance(obj, Pod):
-            return prepare_pod_for_create(obj, gates=self._gates, now=self._now)
-        if kind.group == RESOURCE_GROUP:
-            return prepare_for_create(obj, gates=self._gates)
-        return None
-
-    def _rule_on_status(self, obj: Object, version: str | None) -> Sequence[FieldError]:
-        # What is being deleted may lose consumers but not gain any, and here it gains them all.
-        metadata = replace(
-            obj.metadata,
-            resource_version=obj.metadata.resource_version or "1",
-            deletion_timestamp=None,
-        )
-        new = replace(obj, metadata=metadata)
-        old = replace(new, status=_status(type(obj)()))
-        prepared = prepare_for_status_update(new, old, gates=self._gates)
-        return validate_status_update(prepared, old, gates=self._gates, version=version)
-
-    def _placed(self, kind: Kind, obj: Object, found: _Findings) -> Object:
-        """The object where a request would put it: its namespace, and its name."""
-        metadata = obj.metadata
-        if kind.namespaced and not metadata.namespace:
-            metadata = replace(metadata, namespace=DEFAULT_NAMESPACE)
-        elif not kind.namespaced and metadata.namespace:
-            found.warn(
-                "Warning", "metadata.namespace", f"ignored: a {kind.name} is in no namespace"
-            )
-            metadata = replace(metadata, namespace="")
-        if metadata.generate_name and not metadata.name:
-            name = metadata.generate_name[:_GENERATED_BASE_MAX] + _GENERATED_SUFFIX
-            metadata = replace(metadata, name=name)
-        return replace(obj, metadata=metadata)
-
     def _note_duplicate(self, kind: Kind, obj: Object, file: str, found: _Findings) -> None:
         metadata = obj.metadata
-        if not metadata.name:
+        if not metadata.name or metadata.generate_name:
             return
-        namespace = (metadata.namespace or DEFAULT_NAMESPACE) if kind.namespaced else ""
-        identity = (kind.group, kind.name, namespace, metadata.name)
+        identity = (kind.group, kind.name, metadata.namespace, metadata.name)
         here = (file, found.manifest)
         before = self._met.setdefault(identity, here)
         if before is not here:
@@ -211,10 +146,6 @@ class Judge:
             name = quote(metadata.name)
             detail = f"{name} is the name of another {kind.name}, at {place}"
             found.error("DuplicateObject", "metadata.name", detail)
-
-
-# What `generateName` may contribute to a name of 63 characters.
-_GENERATED_BASE_MAX: Final = 58
 
 
 class _Findings:
@@ -238,34 +169,6 @@ class _Findings:
     def _finding(self, type_: str, path: str, detail: str) -> Finding:
         message = f"{path}: {detail}" if path else detail
         return Finding(type_, path, detail, message, self.manifest.line_of(path))
-
-
-def _quoting_hint(rule: str) -> str:
-    """Advice for YAML's best known trap: `nodeName: no` and `value: 1` are not strings."""
-    unquoted = ("expected a string, got true", "expected a string, got false")
-    if rule in unquoted or rule.startswith("expected a string, got the number"):
-        return "; put it in quotes"
-    return ""
-
-
-def _of_unknown_kind(value: Any) -> bool:
-    """Whether this is some other object: it says what it is, and dray has no such thing."""
-    api_version, kind = _text(value, "apiVersion"), _text(value, "kind")
-    if not api_version or not kind:
-        return False
-    try:
-        scheme.find_kind(api_version, kind)
-    except DecodeError:
-        return True
-    return False
-
-
-def _has_own_status(kind: Kind) -> bool:
-    return kind.group == RESOURCE_GROUP and STRATEGIES[kind.name].has_status
-
-
-def _status(obj: Any) -> Any:
-    return obj.status
 
 
 def _member(value: Any, name: str) -> Any:

@@ -151,6 +151,24 @@ def test_a_member_named_like_our_marker_is_just_unknown() -> None:
     assert to_builtins(rule)["metadata"] == {"$unknown": None}
 
 
+def test_a_decode_error_tells_of_all_the_others() -> None:
+    document = (
+        b'{"nope": 1, "metadata": {"labels": {"a": 1}}, "spec": {"pool": {"generation": "1"},'
+        b' "devices": [{"name": true, "capacity": {"m": {"value": "1x"}}}], "allNodes": "no"}}'
+    )
+    with pytest.raises(DecodeError) as caught:
+        decode(document, ResourceSlice)
+    paths = [error.path for error in (caught.value, *caught.value.others)]
+    assert paths == [
+        "metadata.labels.a",
+        "spec.pool.generation",
+        "spec.devices[0].name",
+        "spec.devices[0].capacity.m.value",
+        "spec.allNodes",
+    ]
+    assert caught.value.unknown == ("nope",)
+
+
 def test_strict_problems_name_every_unknown_and_duplicate_member() -> None:
     document = (
         b'{"kind": "ResourceClaim", "kind": "ResourceClaim", "nope": 1,'

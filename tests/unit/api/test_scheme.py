@@ -43,7 +43,7 @@ def test_names_are_unique_within_a_group() -> None:
         pytest.param(
             "resource.k8s.io/v1alpha2",
             "ResourceClaim",
-            'apiVersion: no kind "ResourceClaim" in version "resource.k8s.io/v1alpha2"; '
+            'apiVersion: dray knows no kind "ResourceClaim" in version "resource.k8s.io/v1alpha2"; '
             "ResourceClaim exists in resource.k8s.io/v1, resource.k8s.io/v1beta2, "
             "resource.k8s.io/v1beta1",
             id="version-gone",
@@ -51,18 +51,27 @@ def test_names_are_unique_within_a_group() -> None:
         pytest.param(
             "v1",
             "ResourceClaim",
-            'kind: no kind "ResourceClaim" in version "v1"; '
+            'apiVersion: dray knows no kind "ResourceClaim" in version "v1"; '
             "did you mean ResourceClaim in resource.k8s.io/v1?",
             id="wrong-group",
         ),
         pytest.param(
             "resource.k8s.io/v1",
             "ResourceClame",
-            'kind: no kind "ResourceClame" in version "resource.k8s.io/v1"; '
+            'kind: dray knows no kind "ResourceClame" in version "resource.k8s.io/v1"; '
             "did you mean ResourceClaim in resource.k8s.io/v1?",
             id="misspelt",
         ),
-        pytest.param("v1", "Zebra", 'kind: no kind "Zebra" in version "v1"', id="nothing-like-it"),
+        pytest.param(
+            "v1", "Service", 'kind: dray knows no kind "Service" in version "v1"', id="not-ours"
+        ),
+        pytest.param(
+            "resource.k8s.io/v1",
+            "ResourceClass",
+            'kind: dray knows no kind "ResourceClass" in version "resource.k8s.io/v1"; '
+            "did you mean DeviceClass in resource.k8s.io/v1?",
+            id="renamed",
+        ),
     ],
 )
 def test_an_unknown_kind_gets_a_hint(api_version: str, kind: str, message: str) -> None:
@@ -79,6 +88,7 @@ def test_a_document_must_say_what_it_is(document: object, path: str) -> None:
     with pytest.raises(DecodeError) as caught:
         decode_any(document)
     assert caught.value.path == path
+    assert "like" in caught.value.rule or not path
 
 
 def test_only_hub_objects_convert_outwards() -> None:

@@ -86,9 +86,31 @@ spec:
     assert errors(pod) == [("FieldValueNotFound", "spec.containers[0].resources.claims[0]", 9)]
 
 
-def test_other_kinds_are_checked_as_far_as_their_metadata() -> None:
+def test_other_kinds_are_checked_by_their_own_rules() -> None:
     text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a b, labels: {x: ' '}}\n"
-    assert [field for _, field, _ in errors(text)] == ["metadata.labels"]
+    assert [field for _, field, _ in errors(text)] == ["metadata.name", "metadata.labels"]
+
+
+def test_claims_are_checked_in_the_pods_of_a_workload() -> None:
+    text = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      resourceClaims: [{name: gpu}]
+      containers:
+      - name: main
+        image: busybox
+        resources: {claims: [{name: nosuch}]}
+"""
+    assert [field for _, field, _ in errors(text)] == [
+        "spec.template.spec.resourceClaims[0]",
+        "spec.template.spec.containers[0].resources.claims[0]",
+    ]
 
 
 def test_a_feature_that_is_off_is_a_warning() -> None:

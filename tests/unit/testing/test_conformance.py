@@ -110,7 +110,7 @@ def test_a_name_that_says_deleted_stands_for_a_deletion_time() -> None:
         pytest.param(
             b'{"object": "json: error"}', "input is not an object: json: error", id="text"
         ),
-        pytest.param(b'{"object": {"kind": "X"}}', "apiVersion: expected a string", id="no-kind"),
+        pytest.param(b'{"object": {"kind": "X"}}', "apiVersion: missing", id="no-kind"),
         pytest.param(
             b'{"object": {"apiVersion": "v1", "kind": "Node"}}',
             "no recorded rules for Node",
