@@ -18,6 +18,7 @@ from typing import Final
 
 import click
 
+from dray import __version__
 from dray.cli.errors import (
     EXIT_BROKEN_PIPE,
     EXIT_BUG,
@@ -73,6 +74,7 @@ class _Program(click.Group):
     ),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
+@click.version_option(__version__, "--version", prog_name="dray", message="%(prog)s %(version)s")
 @click.pass_context
 def program(context: click.Context) -> None:
     """Hands hardware to workloads, and keeps its word when the hardware fails."""

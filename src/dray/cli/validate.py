@@ -11,7 +11,14 @@ import click
 from dray.api.features import FeatureGates
 from dray.api.wire import Time
 from dray.cli.errors import EXIT_INVALID, EXIT_UNREADABLE, CommandError
-from dray.cli.manifests import Manifest, ManifestError, find_files, read_documents, read_file
+from dray.cli.manifests import (
+    EmptyList,
+    Manifest,
+    ManifestError,
+    find_files,
+    read_documents,
+    read_file,
+)
 from dray.cli.output import examples, painted, printable
 from dray.cli.report import Summary, lines_of, to_json
 from dray.cli.verdicts import Judge, Verdict
@@ -43,9 +50,9 @@ __all__ = ["command"]
 )
 @click.option(
     "--feature-gates",
-    default="",
+    multiple=True,
     metavar="NAME=BOOL,…",
-    help="Features to switch on or off, as on a Kubernetes API server.",
+    help="Features to switch on or off, as on a Kubernetes API server. Repeatable.",
 )
 @click.option(
     "--strict/--no-strict",
@@ -61,7 +68,7 @@ __all__ = ["command"]
 @click.option("-q", "--quiet", is_flag=True, help="Errors only: no warnings, no summary.")
 def command(
     filenames: tuple[str, ...],
-    feature_gates: str,
+    feature_gates: tuple[str, ...],
     strict: bool,
     ignore_unknown_kinds: bool,
     output: str,
@@ -74,27 +81,31 @@ def command(
     """
     judge = Judge(
         now=Time(SystemClock().now()),
-        gates=_gates(feature_gates),
+        gates=_gates(",".join(feature_gates)),
         strict=strict,
         ignore_unknown_kinds=ignore_unknown_kinds,
     )
     verdicts: list[Verdict] = []
     unreadable: list[ManifestError] = []
+    empty_lists = 0
     for found in _read(filenames, _standard_input()):
         if isinstance(found, ManifestError):
             unreadable.append(found)
             click.echo(painted(printable(str(found)), "red"), err=True)
             continue
+        if isinstance(found, EmptyList):
+            empty_lists += 1
+            continue
         verdict = judge.judge(*found)
         verdicts.append(verdict)
         if output == "text":
             _tell(verdict, quiet=quiet)
+    if not verdicts and not unreadable and not empty_lists:
+        raise CommandError(f"no objects in {', '.join(filenames)}")
     if output == "json":
         click.echo(to_json(verdicts, unreadable))
     elif not quiet:
         _tell_summary(Summary.of(verdicts, unreadable))
-    if not verdicts and not unreadable:
-        raise CommandError(f"no objects in {', '.join(filenames)}")
     if unreadable:
         return EXIT_UNREADABLE
     return 0 if all(verdict.valid for verdict in verdicts) else EXIT_INVALID
@@ -109,7 +120,7 @@ def _gates(text: str) -> FeatureGates:
 
 def _read(
     paths: Sequence[str], standard_input: BinaryIO | None
-) -> Iterator[tuple[Manifest, str] | ManifestError]:
+) -> Iterator[tuple[Manifest, str] | EmptyList | ManifestError]:
     for path in find_files(paths):
         if isinstance(path, ManifestError):
             yield path
@@ -120,7 +131,10 @@ def _read(
             yield error.in_file(path)
             continue
         for found in read_documents(data):
-            yield found.in_file(path) if isinstance(found, ManifestError) else (found, path)
+            if isinstance(found, ManifestError):
+                yield found.in_file(path)
+            else:
+                yield found if isinstance(found, EmptyList) else (found, path)
 
 
 def _standard_input() -> BinaryIO | None:

@@ -49,6 +49,27 @@ def test_the_exit_code_and_both_outputs_say_how_it_went(
     assert result.stderr.startswith(summary)
 
 
+@pytest.mark.parametrize("items", ["[]", "null"])
+def test_a_list_without_items_is_no_mistake(items: str) -> None:
+    result = validate("-f", "-", text=f"apiVersion: v1\nkind: List\nitems: {items}\n")
+    assert result.return_value == 0
+    assert result.stderr == "0 objects, 0 invalid, 0 errors\n"
+
+
+def test_the_items_of_a_list_are_a_list() -> None:
+    result = validate("-f", "-", text="apiVersion: v1\nkind: List\nitems:\n  a: b\n")
+    assert result.return_value == 2
+    assert "-:3: items: expected a list, because the kind is List" in result.stderr
+
+
+def test_gates_given_apart_count_together() -> None:
+    gates = ("DRAListTypeAttributes=true", "DRADeviceTaints=false,DRADeviceTaintRules=false")
+    options = [word for gate in gates for word in ("--feature-gates", gate)]
+    assert validate("-f", "-", *options, text=GOOD).return_value == 0
+    broken = validate("-f", "-", *options, "--feature-gates", "DRADeviceTaintRules=true", text=GOOD)
+    assert "needs DRADeviceTaints, which is off" in str(broken.exception)
+
+
 def test_nothing_to_validate_is_an_error() -> None:
     result = CliRunner().invoke(program, ["validate", "-f", "-"], input="# nothing\n")
     assert result.exit_code == 2

@@ -6,13 +6,14 @@ alone.
 
 from __future__ import annotations
 
-from dray.cli.manifests.documents import Document, Manifest, read_documents
+from dray.cli.manifests.documents import Document, EmptyList, Manifest, read_documents
 from dray.cli.manifests.errors import ManifestError
 from dray.cli.manifests.files import STANDARD_INPUT, find_files, read_file
 
 __all__ = [
     "STANDARD_INPUT",
     "Document",
+    "EmptyList",
     "Manifest",
     "ManifestError",
     "find_files",

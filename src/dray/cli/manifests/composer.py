@@ -179,8 +179,9 @@ class Composer:
             mark = error.problem_mark or error.context_mark
             problem = error.problem or error.context or "unreadable"
             rule = f"not YAML: {_CLEARER.get(problem, problem)}"
-            if error.context and error.context_mark:
-                rule += f" {error.context} that begins in line {self._line(error.context_mark)}"
+            began = error.context_mark
+            if error.context and began and mark and began.line < mark.line:
+                rule += f" {error.context} that begins in line {self._line(began)}"
             if mark is not None and _indented_with_tab(text, mark.line):
                 rule += "; indent with spaces, not with tabs"
             if mark is not None and mark.index >= len(text):
@@ -271,7 +272,8 @@ class Composer:
         if self._stack:
             parent = self._stack[-1]
             if isinstance(parent, _MappingFrame) and parent.wants_name:
-                raise self._error("an object or a list cannot be a name", mark)
+                rule = "an object or a list cannot be a key"
+                raise self._error(f"{rule}; if {{{{ … }}}} is meant, render the template", mark)
 
     def _put(self, value: Any, line: int) -> None:
         if self._stack:

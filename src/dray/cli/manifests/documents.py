@@ -84,7 +84,14 @@ class Manifest:
         return self.document.line_of(f"{self.path}{separator}{path}")
 
 
-def read_documents(data: bytes) -> Iterator[Manifest | ManifestError]:
+@dataclass(frozen=True)
+class EmptyList:
+    """A list without items: there is nothing to look at, and that is no mistake."""
+
+    line: int
+
+
+def read_documents(data: bytes) -> Iterator[Manifest | EmptyList | ManifestError]:
     """The objects in a file's bytes, in order, with an error in place of what is not readable."""
     try:
         text = _decode(data)
@@ -107,7 +114,9 @@ def read_documents(data: bytes) -> Iterator[Manifest | ManifestError]:
 # Lists -----------------------------------------------------------------------------------------
 
 
-def _objects(document: Document, *, oversized: bool) -> Iterator[Manifest | ManifestError]:
+def _objects(
+    document: Document, *, oversized: bool
+) -> Iterator[Manifest | EmptyList | ManifestError]:
     for manifest in _expand(document):
         if oversized and isinstance(manifest, Manifest):
             size = len(codec.encode([manifest.value]))
@@ -118,18 +127,26 @@ def _objects(document: Document, *, oversized: bool) -> Iterator[Manifest | Mani
         yield manifest
 
 
-def _expand(document: Document) -> Iterator[Manifest | ManifestError]:
+def _expand(document: Document) -> Iterator[Manifest | EmptyList | ManifestError]:
     # Lists may hold lists; the stack keeps their order.
     waiting = [Manifest(document, document.value)]
     item = 0
     while waiting:
         manifest = waiting.pop()
         items = _items(manifest.value)
+        if items == []:
+            yield EmptyList(document.line)
+            continue
         if items is None:
             if manifest.path:
                 item += 1
                 manifest = Manifest(document, manifest.value, manifest.path, item)
             yield manifest
+            continue
+        if not isinstance(items, list):
+            where = f"{manifest.path}.items" if manifest.path else "items"
+            rule = f"{where}: expected a list, because the kind is {manifest.value['kind']}"
+            yield ManifestError(rule, document.line_of(where))
             continue
         if len(items) + len(waiting) > OBJECTS_MAX:
             yield _too_many(document.line)
@@ -144,16 +161,15 @@ def _too_many(line: int) -> ManifestError:
     return ManifestError(f"more than {OBJECTS_MAX} objects", line)
 
 
-def _items(value: Any) -> list[Any] | None:
+def _items(value: Any) -> Any:
+    """What a list holds; None if this is no list."""
     if not isinstance(value, dict):
         return None
     kind = value.get("kind")
     if not isinstance(kind, str) or not kind.endswith("List"):
         return None
     items = value.get("items", [])
-    if items is None:
-        return []
-    return items if isinstance(items, list) else None
+    return [] if items is None else items
 
 
 def _typed_by(listing: dict[str, Any], item: Any) -> Any:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dray.api import codec
-from dray.cli.manifests import documents
+from dray.cli.manifests import EmptyList, documents
 from dray.cli.manifests.documents import Manifest, read_documents
 from dray.cli.manifests.errors import ManifestError
 
@@ -37,7 +37,9 @@ spec:
 def read(data: bytes) -> list[Any]:
     """Values of what could be read, and the texts of errors."""
     return [
-        found.value if isinstance(found, Manifest) else str(found) for found in read_documents(data)
+        found.value if isinstance(found, Manifest) else str(found)
+        for found in read_documents(data)
+        if not isinstance(found, EmptyList)
     ]
 
 
@@ -77,7 +79,11 @@ def read(data: bytes) -> list[Any]:
             id="a-typed-list-types-its-items",
         ),
         pytest.param(b"kind: PodList\nitems: null", [], id="an-empty-list"),
-        pytest.param(b"kind: List\nitems: 1", [{"kind": "List", "items": 1}], id="not-a-list"),
+        pytest.param(
+            b"kind: List\nitems: 1",
+            ["2: items: expected a list, because the kind is List"],
+            id="not-a-list",
+        ),
     ],
 )
 def test_a_file_is_its_objects(data: bytes, values: list[Any]) -> None:
@@ -189,7 +195,7 @@ TOKENS = st.sampled_from(
 
 def check(data: bytes) -> None:
     for found in read_documents(data):
-        assert isinstance(found, (Manifest, ManifestError))
+        assert isinstance(found, (Manifest, EmptyList, ManifestError))
         assert found.line >= 0
         if isinstance(found, Manifest):
             found.line_of("spec.devices[0].name")
