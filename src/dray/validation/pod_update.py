@@ -132,12 +132,17 @@ def _check_only_added(
     found: Findings, new: Sequence[Toleration], old: Sequence[Toleration], leniency: Leniency
 ) -> None:
     path = "spec.tolerations"
-    kept = {edit(toleration, toleration_seconds=None) for toleration in new}
-    if any(edit(toleration, toleration_seconds=None) not in kept for toleration in old):
+    kept = set(map(_tolerated, new))
+    if any(_tolerated(toleration) not in kept for toleration in old):
         detail = "existing toleration can not be modified except its tolerationSeconds"
         found.forbidden(path, detail)
         return
     check_tolerations(found, new, path, leniency)
+
+
+def _tolerated(toleration: Toleration) -> tuple[str, str, str, str]:
+    """What a toleration is for, beside how long. Members without a type have no say, nor a hash."""
+    return toleration.key, toleration.operator, toleration.value, toleration.effect
 
 
 def _check_only_removed(found: Findings, new: PodSpec, old: PodSpec) -> None:

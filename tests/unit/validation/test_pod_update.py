@@ -19,7 +19,7 @@ from dray.api.core import (
     ResourceClaim,
     Toleration,
 )
-from dray.api.wire import replace
+from dray.api.wire import UnknownFields, replace
 from dray.validation.pod_claims import MIRROR_POD_ANNOTATION
 from tests.unit.validation.pod_builders import container, pod, resources, updated
 
@@ -290,3 +290,16 @@ def test_other_annotations_come_and_go() -> None:
         changed({"metadata": {"annotations": {"b": "2"}}}, metadata={"annotations": {"a": "1"}})
         == []
     )
+
+
+def test_members_of_tolerations_that_we_do_not_know_do_not_count() -> None:
+    future = replace(TOLERATION, unknown_fields=UnknownFields({"future": 1}))
+    assert changed({"tolerations": (future,)}, tolerations=(TOLERATION,)) == []
+    assert changed({"tolerations": (TOLERATION,)}, tolerations=(future,)) == []
+    other = replace(future, key="b")
+    assert changed({"tolerations": (other,)}, tolerations=(future,)) == [
+        (
+            "spec.tolerations: Forbidden: existing toleration can not be modified except its"
+            " tolerationSeconds"
+        )
+    ]
