@@ -1,8 +1,9 @@
 """What the kinds without pods in them may leave out, filled in as upstream does.
 
 Beside defaults in the narrow sense, what upstream does while it decodes: the text that a secret's
-writer gave becomes data. Upstream counterparts: defaults.go of pkg/apis/core/v1, rbac/v1 and
-scheduling/v1 and of apiextensions, Convert_v1_Secret_To_core_Secret.
+writer gave becomes data, and a node's one range of pod addresses agrees with its list of them.
+Upstream counterparts: defaults.go of pkg/apis/core/v1, rbac/v1 and scheduling/v1 and of
+apiextensions, Convert_v1_Secret_To_core_Secret, Convert_v1_NodeSpec_To_core_NodeSpec.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from dray.api.core import (
     LimitRangeItem,
     Namespace,
     Node,
+    NodeSpec,
     ResourceQuota,
     Secret,
 )
@@ -60,7 +62,22 @@ def _namespace(namespace: Namespace) -> Namespace:
 def _node(node: Node) -> Node:
     capacity = rounded_up(node.status.capacity)
     allocatable = rounded_up(node.status.allocatable) or capacity
-    return edit(node, status=edit(node.status, capacity=capacity, allocatable=allocatable))
+    return edit(
+        node,
+        spec=_node_spec(node.spec),
+        status=edit(node.status, capacity=capacity, allocatable=allocatable),
+    )
+
+
+def _node_spec(spec: NodeSpec) -> NodeSpec:
+    """The spec with the old field for one range in step with the list; where they differ, it wins.
+
+    Clients that know only the one range write only that, and must not leave a stale list behind.
+    """
+    one, every = spec.pod_cidr, spec.pod_cidrs
+    if one and every[:1] != (one,):
+        return edit(spec, pod_cidrs=(one,))
+    return edit(spec, pod_cidr=every[0]) if every else spec
 
 
 def _secret(secret: Secret) -> Secret:

@@ -19,6 +19,7 @@ from dray.api.core import (
     LimitRangeSpec,
     Namespace,
     Node,
+    NodeSpec,
     NodeStatus,
     ResourceQuota,
     ResourceQuotaSpec,
@@ -68,6 +69,25 @@ def test_all_of_a_node_may_be_used_unless_it_says_otherwise() -> None:
     assert shown(status.allocatable) == {"cpu": "4"}
     less = NodeStatus(capacity=amounts(cpu="4"), allocatable=amounts(cpu="3"))
     assert shown(defaulted(Node(status=less)).status.allocatable) == {"cpu": "3"}
+
+
+@pytest.mark.parametrize(
+    ("written", "ranges"),
+    [
+        pytest.param({}, ("", ()), id="none"),
+        pytest.param({"pod_cidr": "a"}, ("a", ("a",)), id="only-the-one"),
+        pytest.param({"pod_cidrs": ("a", "b")}, ("a", ("a", "b")), id="only-the-list"),
+        pytest.param({"pod_cidr": "a", "pod_cidrs": ("a", "b")}, ("a", ("a", "b")), id="both"),
+        pytest.param({"pod_cidr": "c", "pod_cidrs": ("a", "b")}, ("c", ("c",)), id="at-odds"),
+        pytest.param({"pod_cidrs": ("", "b")}, ("", ("", "b")), id="an-empty-first-one"),
+    ],
+)
+def test_the_one_range_of_a_node_is_the_first_of_its_ranges(
+    written: dict[str, Any], ranges: tuple[str, tuple[str, ...]]
+) -> None:
+    node = defaulted(Node(spec=NodeSpec(**written)))
+    assert (node.spec.pod_cidr, node.spec.pod_cidrs) == ranges
+    assert defaulted(node) is node
 
 
 def test_text_of_a_secret_becomes_data() -> None:
