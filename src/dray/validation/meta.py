@@ -15,7 +15,7 @@ ValidateObjectMeta in pkg/apis/core/validation, and pkg/registry/rest of apiserv
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from dray.api import names
 from dray.api.meta import (
@@ -286,20 +286,25 @@ def _check_owner_references(
     found: Findings, references: Sequence[OwnerReference], path: str
 ) -> None:
     controller = ""
+    told: set[str] = set()
+    shown: Any = None
     for index, reference in enumerate(references):
         _check_owner_reference(found, reference, f"{path}[{index}]")
         if not reference.controller:
             continue
         name = f"{reference.kind}/{reference.name}"
-        if controller:
+        if not controller:
+            controller = name
+        elif name not in told:
+            told.add(name)
+            # The whole list, which may be long, is shown in every one of these errors.
+            shown = shown or as_wire(tuple(references))
             found.invalid(
                 path,
-                as_wire(tuple(references)),
+                shown,
                 "Only one reference can have Controller set to true. "
                 f'Found "true" in references for {controller} and {name}',
             )
-        else:
-            controller = name
 
 
 def _check_owner_reference(found: Findings, reference: OwnerReference, path: str) -> None:

@@ -196,6 +196,25 @@ def test_an_object_has_one_controller() -> None:
     assert error.endswith('Found "true" in references for Job/job and Job/other')
 
 
+def test_controllers_of_one_name_are_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[Any] = []
+
+    def show(value: Any) -> Any:
+        shown.append(value)
+        return ["shown"]
+
+    monkeypatch.setattr("dray.validation.meta.as_wire", show)
+    controller = replace(OWNER, controller=True)
+    other, third = replace(controller, name="other"), replace(controller, name="third")
+    references = (controller, *[other, third, controller] * 1000)
+    assert [error.rpartition(" ")[2] for error in found(owner_references=references)] == [
+        "Job/other",
+        "Job/third",
+        "Job/job",
+    ]
+    assert shown == [references]
+
+
 def test_finalizers_are_standard_or_qualified() -> None:
     assert found(finalizers=("example.com/x", "kubernetes", "orphan")) == []
     assert found(finalizers=("x",)) == [
