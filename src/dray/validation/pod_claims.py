@@ -8,6 +8,7 @@ pkg/apis/core/validation.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 from typing import Final
 
 from dray.api.core import PodResourceClaim, ResourceClaim
@@ -79,17 +80,22 @@ def check_container_claims(
 ) -> None:
     """A container's picks: whole claims or single requests, none of them twice."""
     seen: set[str] = set()
+    in_parts: set[str] = set()
     for index, claim in enumerate(claims):
         at = f"{path}[{index}]"
         if not claim.name:
             found.required(at)
             continue
-        _check_overlap(found, claim, seen, at)
+        _check_overlap(found, claim, seen, in_parts, at)
         if claim.name not in pod_claims:
-            found.add(_unknown_claim(claim.name, pod_claims, at))
+            detail = _known_claims(frozenset(pod_claims))
+            found.add(FieldError(FieldErrorType.NOT_FOUND, at, claim.name, detail))
 
 
-def _check_overlap(found: Findings, claim: ResourceClaim, seen: set[str], path: str) -> None:
+def _check_overlap(
+    found: Findings, claim: ResourceClaim, seen: set[str], in_parts: set[str], path: str
+) -> None:
+    """One pick beside those before it: `seen`, and `in_parts` the claims with a request in it."""
     if claim.name in seen:
         # All requests of that claim are taken already.
         found.duplicate(path, claim.name)
@@ -100,16 +106,17 @@ def _check_overlap(found: Findings, claim: ResourceClaim, seen: set[str], path: 
         key = f"{key}/{claim.request}"
     if key in seen:
         found.duplicate(path, key)
-    elif not claim.request:
-        # The whole claim, after some of its requests: it overlaps with each of them.
-        for other in seen:
-            name, slash, _ = other.partition("/")
-            if slash and name == claim.name:
-                found.duplicate(path, claim.name)
+    elif not claim.request and claim.name in in_parts:
+        # The whole claim, after some of its requests.
+        found.duplicate(path, claim.name)
     seen.add(key)
+    name, slash, _ = key.partition("/")
+    if slash:
+        in_parts.add(name)
 
 
-def _unknown_claim(name: str, pod_claims: Collection[str], path: str) -> FieldError:
-    known = f": {', '.join(sorted(pod_claims))}" if pod_claims else " which is empty"
-    detail = f"must be one of the names in pod.spec.resourceClaims{known}"
-    return FieldError(FieldErrorType.NOT_FOUND, path, name, detail)
+# The pod at hand has one such list, however many picks of its containers are not in it.
+@lru_cache(maxsize=1)
+def _known_claims(names: frozenset[str]) -> str:
+    known = f": {', '.join(sorted(names))}" if names else " which is empty"
+    return f"must be one of the names in pod.spec.resourceClaims{known}"

@@ -8,6 +8,7 @@ import pytest
 
 from dray.api.core import PodResourceClaim, ResourceClaim
 from dray.api.meta import ObjectMeta
+from dray.validation.findings import Findings
 from dray.validation.pod_claims import (
     MIRROR_POD_ANNOTATION,
     check_container_claims,
@@ -106,6 +107,22 @@ def test_a_container_picks_claims_or_requests() -> None:
 )
 def test_picks_exist_and_do_not_overlap(claims: tuple[tuple[str, str], ...], error: str) -> None:
     assert picks(*claims) == [error]
+
+
+def test_a_whole_claim_overlaps_once_with_all_of_its_requests() -> None:
+    assert picks(("gpu", "a"), ("nic", "a"), ("gpu", "b"), ("gpu", "")) == [
+        'c[3]: Duplicate value: "gpu"'
+    ]
+
+
+def test_what_there_is_to_pick_is_listed_once_for_all_containers() -> None:
+    found = Findings()
+    for index in range(3):
+        picked = (ResourceClaim(name="tpu"), ResourceClaim(name="fpga"))
+        check_container_claims(found, picked, pod_claim_names((GPU, NIC)), f"c[{index}]")
+    details = [error.detail for error in found.errors()]
+    assert len(details) == 6
+    assert all(detail is details[0] for detail in details)
 
 
 def test_a_subrequest_cannot_be_picked() -> None:
