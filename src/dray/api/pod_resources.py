@@ -129,17 +129,22 @@ def _sum(spec: PodSpec, of: Callable[[ResourceRequirements], Amounts]) -> dict[s
     for container in spec.containers or ():
         _add(total, of(container.resources))
     sidecars: dict[str, Quantity] = {}
+    # Never below what the sidecars take together, so that a container changes only what it names.
     peak: dict[str, Quantity] = {}
     for container in spec.init_containers:
         amounts = of(container.resources)
         if is_sidecar(container):
             _add(total, amounts)
             _add(sidecars, amounts)
-            _raise(peak, sidecars)
+            _raise(peak, {name: sidecars[name] for name in amounts})
         else:
-            together = dict(amounts)
-            _add(together, sidecars)
-            _raise(peak, together)
+            _raise(
+                peak,
+                {
+                    name: amount + sidecars[name] if name in sidecars else amount
+                    for name, amount in amounts.items()
+                },
+            )
     _raise(total, peak)
     return total
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import pytest
 
@@ -101,6 +102,26 @@ def test_sidecars_run_beside_all_that_follow() -> None:
     late = PodSpec(containers=(main,), init_containers=(before, sidecar))
     assert shown(sum_requests(early)) == {"cpu": "5"}
     assert shown(sum_requests(late)) == {"cpu": "4"}
+
+
+def test_a_container_costs_only_the_resources_it_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    work = 0
+
+    def counted(step: Callable[[Quantity, Quantity], Any]) -> Callable[[Quantity, Quantity], Any]:
+        def count(a: Quantity, b: Quantity) -> Any:
+            nonlocal work
+            work += 1
+            return step(a, b)
+
+        return count
+
+    for name in ("__add__", "__gt__"):
+        monkeypatch.setattr(Quantity, name, counted(getattr(Quantity, name)))
+    sidecars = tuple(container({f"a.com/{index}": "1"}, sidecar=True) for index in range(100))
+    inits = tuple(container({f"a.com/{index}": "2"}) for index in range(100))
+    sums = shown(sum_requests(PodSpec(init_containers=(*sidecars, *inits))))
+    assert sums == {f"a.com/{index}": "3" for index in range(100)}
+    assert 0 < work <= 10 * len(sidecars)
 
 
 def test_limits_add_up_like_requests() -> None:
