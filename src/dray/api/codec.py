@@ -4,7 +4,8 @@ Decoding has two paths. The quick one lets msgspec build the structs and refuses
 of the ordinary: an unknown member, a null where a value belongs, a quantity written as a
 fraction. Whatever it refuses is read again by the exact one, which knows upstream's leniencies,
 keeps unknown members, and names the JSON path of what it cannot accept. Both give equal values
-where both succeed; test_both_paths_agree holds them to it.
+where both succeed, as test_both_paths_agree holds them to; only white space between the tokens of
+carried JSON is kept by the one and dropped by the other.
 
 Everything is bounded: DOCUMENT_BYTES_MAX and NESTING_MAX end hostile input in a DecodeError
 before it costs time or stack. Not here: YAML (dray.cli reads files), protobuf, and versions
@@ -19,10 +20,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import isfinite
 from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
+from dray.api.meta import ObjectMeta
 from dray.api.quantity import Quantity
 from dray.api.shapes import JSONNumber, JSONObject, Notes, shape_of
 from dray.api.wire import UNKNOWN_MEMBER, Struct, Time, UnknownFields
@@ -69,8 +72,14 @@ class Decoded(Generic[S]):
 def decode(data: bytes, kind: type[S], *, bytes_max: int = DOCUMENT_BYTES_MAX) -> S:
     """The object in this JSON document. Raises DecodeError."""
     _check_bytes(data, bytes_max)
+    decoder, carries = _quick_decoder(kind)
+    if carries:
+        _check_nesting(data)
     try:
-        return _quick_decoder(kind).decode(data)
+        value = decoder.decode(data)
+        if not carries:
+            _check_managed_fields(value)
+        return value
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError, ParseError, TypeError):
         # A TypeError is a list or an object where a quantity belongs: it has no hash.
         return decode_strict(data, kind, bytes_max=bytes_max).value
@@ -104,7 +113,7 @@ def decode_builtins(value: Any, kind: type[S]) -> Decoded[S]:
 
 
 def encode(value: Struct | Mapping[str, Any] | Sequence[Any]) -> bytes:
-    """The JSON of an object, on one line."""
+    """The JSON of an object, without white space except inside what it carries."""
     try:
         return _ENCODER.encode(value)
     except _UnknownFieldsMet:
@@ -112,9 +121,17 @@ def encode(value: Struct | Mapping[str, Any] | Sequence[Any]) -> bytes:
 
 
 def to_builtins(value: Struct) -> dict[str, Any]:
-    """The object as the dicts, lists and scalars of its JSON, fresh ones at every call."""
-    found: dict[str, Any] = msgspec.json.decode(encode(value))
+    """The object as the dicts, lists and scalars of its JSON, fresh ones at every call.
+
+    A number no float can hold stays a JSONNumber, which encodes as it was written.
+    """
+    found: dict[str, Any] = json.loads(encode(value), parse_float=_finite)
     return found
+
+
+def _finite(text: str) -> float | JSONNumber:
+    number = float(text)
+    return number if isfinite(number) else JSONNumber(text)
 
 
 def parse_json(data: bytes, *, bytes_max: int = DOCUMENT_BYTES_MAX) -> Any:
@@ -188,6 +205,14 @@ def _check_nesting(data: bytes) -> None:
             depth -= 1
 
 
+def _check_managed_fields(value: Struct) -> None:
+    # msgspec passes over carried JSON without minding how deep it goes. Slices are large and carry
+    # none but this: looking at all of their brackets would take longer than decoding them.
+    metadata = getattr(value, "metadata", None)
+    for entry in metadata.managed_fields if isinstance(metadata, ObjectMeta) else ():
+        _check_nesting(bytes(entry.fields_v1 or b""))
+
+
 def _parse_int(text: str) -> int:
     if len(text) > _INTEGER_DIGITS_MAX:
         raise DecodeError(f"not JSON we read: an integer of {len(text)} digits")
@@ -200,14 +225,16 @@ def _refuse_constant(text: str) -> None:
 
 # The quick path --------------------------------------------------------------------------------
 
-_quick_decoders: dict[type[Struct], msgspec.json.Decoder[Any]] = {}
+_quick_decoders: dict[type[Struct], tuple[msgspec.json.Decoder[Any], bool]] = {}
 
 
-def _quick_decoder(kind: type[S]) -> msgspec.json.Decoder[S]:
-    decoder = _quick_decoders.get(kind)
-    if decoder is None:
-        decoder = _quick_decoders[kind] = msgspec.json.Decoder(kind, dec_hook=_read_quickly)
-    return decoder
+def _quick_decoder(kind: type[S]) -> tuple[msgspec.json.Decoder[S], bool]:
+    """The decoder, and whether the type carries JSON that it does not look into."""
+    found = _quick_decoders.get(kind)
+    if found is None:
+        decoder = msgspec.json.Decoder(kind, dec_hook=_read_quickly)
+        found = _quick_decoders[kind] = (decoder, shape_of(kind).carries())
+    return found
 
 
 # Quantities and times repeat: a slice writes the same few hundreds of times over. Remembering by

@@ -16,6 +16,7 @@ from typing import Annotated, Any, Final, Protocol, Union, get_args, get_origin
 import msgspec
 from msgspec import NODEFAULT, UNSET, Meta, UnsetType
 
+from dray.api.meta import ManagedFieldsEntry
 from dray.api.quantity import Quantity
 from dray.api.wire import UNKNOWN_MEMBER, MicroTime, Struct, Time, UnknownFields
 from dray.errors import DecodeError, InternalError, ParseError, quote, shorten
@@ -282,6 +283,19 @@ class StructShape:
             found["unknown_fields"] = UnknownFields(unknown)
         return self._kind(**found)
 
+    def carries(self) -> bool:
+        """Whether somewhere below a field carries JSON unread; managed fields are not asked."""
+        waiting, seen = [self._kind], {self._kind, ManagedFieldsEntry}
+        while waiting:
+            for field in msgspec.structs.fields(waiting.pop()):
+                for part in _parts(field.type):
+                    if part is msgspec.Raw:
+                        return True
+                    if isinstance(part, type) and issubclass(part, Struct) and part not in seen:
+                        seen.add(part)
+                        waiting.append(part)
+        return False
+
     def members(self, struct: Struct) -> Iterator[tuple[str, Any]]:
         """Wire names and values of what the encoder writes; test_codec compares it with msgspec."""
         for name, field in self._fields.items():
@@ -358,6 +372,13 @@ def _parse(parse: Callable[[str], Any], text: str, notes: Notes) -> Any:
         return parse(text)
     except ParseError as error:
         return notes.problem(str(error))
+
+
+def _parts(annotation: Any) -> Iterator[Any]:
+    """The types an annotation is made of."""
+    yield annotation
+    for argument in get_args(annotation):
+        yield from _parts(argument)
 
 
 def _note_duplicates(value: dict[str, Any], notes: Notes) -> None:

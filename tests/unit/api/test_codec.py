@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from dray.api import codec
@@ -30,6 +30,7 @@ from dray.api.resource import (
     v1beta1,
 )
 from dray.api.scheme import kinds
+from dray.api.shapes import JSONNumber
 from dray.api.wire import UnknownFields, replace
 from dray.errors import DecodeError
 from dray.testing.strategies import structs
@@ -40,11 +41,7 @@ ALL_TYPES = sorted(
 )
 
 # Whole kinds have hundreds of fields: shrinking a failure would take longer than reading it.
-unshrunk = settings(
-    phases=[Phase.explicit, Phase.reuse, Phase.generate],
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-    deadline=None,
-)
+unshrunk = settings(phases=[Phase.explicit, Phase.reuse, Phase.generate])
 
 
 def names(type_: type[Object]) -> str:
@@ -68,14 +65,14 @@ def test_every_kind_survives_the_wire(kind: type[Object], data: st.DataObject) -
 def test_both_paths_agree(kind: type[Object], data: st.DataObject) -> None:
     """What the quick path accepts, the exact path reads as the same value."""
     document = encode(data.draw(structs(kind, unknown=False)))
-    quick = codec._quick_decoder(kind).decode(document)
+    quick = codec._quick_decoder(kind)[0].decode(document)
     exact = decode_strict(document, kind)
     assert quick == exact.value
     assert exact.strict_problems == ()
 
 
 @pytest.mark.slow
-@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=50)
 @given(structs(ResourceSlice, unknown=False))
 def test_flattening_writes_what_msgspec_would(value: ResourceSlice) -> None:
     assert json.loads(codec._ENCODER.encode(codec._flatten(value))) == json.loads(encode(value))
@@ -284,6 +281,26 @@ def test_hostile_bytes_end_in_a_clear_error(document: bytes, rule: str) -> None:
     assert str(caught.value).startswith(rule)
 
 
+@pytest.mark.parametrize("more", ["", ', "unknown": 1'], ids=["quick", "exact"])
+@pytest.mark.parametrize(("levels", "accepted"), [(150, True), (250, False)])
+def test_carried_json_is_bounded_on_both_paths(more: str, levels: int, accepted: bool) -> None:
+    nested = "[" * levels + "]" * levels
+    document = f'{{"spec": {{"volumes": {nested}}}{more}}}'.encode()
+    if accepted:
+        assert decode(document, Pod).spec.volumes is not None
+    else:
+        with pytest.raises(DecodeError, match="nested deeper"):
+            decode(document, Pod)
+
+
+def test_a_number_beyond_floats_survives() -> None:
+    pod = decode(b'{"spec": {"volumes": [1e400]}, "unknown": 1e400}', Pod)
+    assert encode(pod).count(b"1e400") == 2
+    builtins = to_builtins(pod)
+    assert builtins["unknown"] == JSONNumber("1e400")
+    assert decode(encode(builtins), Pod) == pod
+
+
 def test_brackets_inside_strings_are_not_nesting() -> None:
     label = json.dumps("[{" * NESTING_MAX + '\\"')
     document = b'{"metadata": {"name": null, "annotations": {"a": %s}}}' % label.encode()
@@ -314,7 +331,7 @@ def test_any_bytes_decode_or_raise_decode_error(data: bytes) -> None:
 
 
 @given(structs(ResourceClaim), st.data())
-@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=50)
 def test_any_cut_or_flip_decodes_or_raises_decode_error(
     value: ResourceClaim, data: st.DataObject
 ) -> None:
