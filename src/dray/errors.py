@@ -22,10 +22,10 @@ api/errors and util/validation/field.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 __all__ = [
     "OMITTED",
@@ -54,6 +54,7 @@ __all__ = [
     "Unavailable",
     "error_from_status",
     "quote",
+    "shorten",
 ]
 
 
@@ -136,21 +137,16 @@ class StatusDetails:
     retry_after_seconds: int = 0
 
 
-@dataclass(eq=False)
 class APIError(DrayError):
     """A refused request. Subclasses fix code and reason; the wire form is a v1 Status."""
 
-    message: str
-    details: StatusDetails = field(default_factory=StatusDetails)
+    code: int = 500
+    reason: str = "InternalError"
 
-    code: ClassVar[int] = 500
-    reason: ClassVar[str] = "InternalError"
-
-    def __post_init__(self) -> None:
-        super().__init__(self.message)
-
-    def __str__(self) -> str:
-        return self.message
+    def __init__(self, message: str, details: StatusDetails | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.details = details or StatusDetails()
 
     def as_status(self) -> dict[str, Any]:
         """The body a server answers with, as plain JSON values."""
@@ -365,52 +361,71 @@ class Invalid(APIError):
 def error_from_status(status: Mapping[str, Any]) -> APIError:
     """The error a Status stands for: the class its reason names, else the one its code names.
 
-    An Invalid comes back with its causes but without FieldErrors: values do not travel.
+    A Status of a reason that has no class comes back as an APIError with that code and reason. One
+    that is malformed is read as far as it goes: whoever sent it, an error is what it was. An
+    Invalid has its causes but no FieldErrors: values do not travel.
     """
-    code = int(status.get("code") or 500)
-    reason = str(status.get("reason") or "")
-    found = _by_reason().get(reason) or _by_code().get(code) or APIError
-    raw = status.get("details") or {}
-    details = StatusDetails(
-        name=str(raw.get("name", "")),
-        group=str(raw.get("group", "")),
-        kind=str(raw.get("kind", "")),
-        uid=str(raw.get("uid", "")),
-        causes=tuple(
-            Cause(
-                reason=str(cause.get("reason", "")),
-                message=str(cause.get("message", "")),
-                field=str(cause.get("field", "")),
-            )
-            for cause in raw.get("causes") or ()
-        ),
-        retry_after_seconds=int(raw.get("retryAfterSeconds") or 0),
-    )
+    code, reason = _whole(status.get("code")) or 500, _text(status.get("reason"))
+    found = _BY_REASON.get(reason) or (None if reason else _BY_CODE.get(code)) or APIError
     error = found.__new__(found)
-    APIError.__init__(error, str(status.get("message", "")), details)
+    APIError.__init__(error, _text(status.get("message")), _details(status.get("details")))
+    if found is APIError:
+        error.code = code
+        error.reason = reason or APIError.reason
     if isinstance(error, Invalid):
         error.errors = ()
     return error
 
 
+def _details(value: Any) -> StatusDetails:
+    told = value if isinstance(value, Mapping) else {}
+    causes = told.get("causes")
+    return StatusDetails(
+        name=_text(told.get("name")),
+        group=_text(told.get("group")),
+        kind=_text(told.get("kind")),
+        uid=_text(told.get("uid")),
+        causes=tuple(
+            Cause(
+                reason=_text(cause.get("reason")),
+                message=_text(cause.get("message")),
+                field=_text(cause.get("field")),
+            )
+            for cause in (causes if isinstance(causes, list) else ())
+            if isinstance(cause, Mapping)
+        ),
+        retry_after_seconds=_whole(told.get("retryAfterSeconds")),
+    )
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _whole(value: Any) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+# DecodeError is not here: on the wire it is a BadRequest like any other.
+_ON_THE_WIRE: Final = (
+    BadRequest,
+    Unauthorized,
+    Forbidden,
+    NotFound,
+    AlreadyExists,
+    Conflict,
+    Expired,
+    Invalid,
+    TooManyRequests,
+    Unavailable,
+)
+_BY_REASON: Final = {kind.reason: kind for kind in _ON_THE_WIRE}
+# AlreadyExists and Conflict share a code; without a reason it is a conflict.
+_BY_CODE: Final = {kind.code: kind for kind in _ON_THE_WIRE}
+
+
 def _present(**members: Any) -> dict[str, Any]:
     return {key: value for key, value in members.items() if value}
-
-
-def _concrete(kind: type[APIError] = APIError) -> Iterable[type[APIError]]:
-    for subclass in kind.__subclasses__():
-        # DecodeError shares its reason with BadRequest: on the wire they are one.
-        if "reason" in vars(subclass):
-            yield subclass
-        yield from _concrete(subclass)
-
-
-def _by_reason() -> dict[str, type[APIError]]:
-    return {kind.reason: kind for kind in _concrete()}
-
-
-def _by_code() -> dict[int, type[APIError]]:
-    return {kind.code: kind for kind in reversed(list(_concrete()))}
 
 
 # Showing values --------------------------------------------------------------------------------

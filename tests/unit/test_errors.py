@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -11,11 +12,13 @@ from dray.errors import (
     APIError,
     BadRequest,
     Cause,
+    Conflict,
     DecodeError,
     DriverError,
     FieldError,
     FieldErrorType,
     Invalid,
+    NotFound,
     ParseError,
     StatusDetails,
     error_from_status,
@@ -48,10 +51,35 @@ def test_every_api_error_survives_the_wire(kind: type[APIError]) -> None:
     assert (returned.code, returned.reason) == (kind.code, kind.reason)
 
 
-def test_an_unknown_reason_falls_back_to_the_code() -> None:
-    error = error_from_status({"code": 404, "reason": "Mystery", "message": "m"})
-    assert type(error).__name__ == "NotFound"
-    assert type(error_from_status({"code": 418})) is APIError
+@pytest.mark.parametrize(
+    ("status", "kind", "code", "reason"),
+    [
+        pytest.param({"code": 404}, NotFound, 404, "NotFound", id="code-alone"),
+        pytest.param({"code": 409}, Conflict, 409, "Conflict", id="code-of-two"),
+        pytest.param(
+            {"code": 405, "reason": "MethodNotAllowed"},
+            APIError,
+            405,
+            "MethodNotAllowed",
+            id="reason-without-class",
+        ),
+        pytest.param({"code": 410, "reason": "Gone"}, APIError, 410, "Gone", id="gone"),
+        pytest.param({}, APIError, 500, "InternalError", id="nothing"),
+        pytest.param(
+            {"code": "x", "message": None, "details": {"name": None, "causes": [1, {"field": 2}]}},
+            APIError,
+            500,
+            "InternalError",
+            id="nonsense",
+        ),
+    ],
+)
+def test_any_status_is_some_error(
+    status: dict[str, Any], kind: type[APIError], code: int, reason: str
+) -> None:
+    error = error_from_status(status)
+    assert (type(error), error.code, error.reason) == (kind, code, reason)
+    assert error_from_status(error.as_status()).as_status() == error.as_status()
 
 
 @pytest.mark.parametrize(
