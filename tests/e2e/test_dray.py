@@ -6,6 +6,7 @@ than it should fails its test, whatever it prints.
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import resource
@@ -228,14 +229,40 @@ def test_links_that_go_round_end(tmp_path: Path) -> None:
     assert b"1 object, 0 invalid, 0 errors, 1 unreadable" in result.stderr
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def give_up_privileges() -> None:
+    """Make even root subject to permissions, after the next exec."""
+    libc = ctypes.CDLL(None)
+    drop_from_bounding_set, override, search = 24, 1, 2  # linux/prctl.h, linux/capability.h
+    for capability in (override, search):
+        libc.prctl(drop_from_bounding_set, capability, 0, 0, 0)
+
+
 def test_what_may_not_be_read_is_told(tmp_path: Path) -> None:
     (tmp_path / "closed").mkdir(mode=0)
     (tmp_path / "a.yaml").write_bytes(GOOD)
     (tmp_path / "a.yaml").chmod(0)
-    result = dray("validate", "-f", str(tmp_path))
+    result = subprocess.run(
+        [DRAY, "validate", "-f", str(tmp_path)],
+        capture_output=True,
+        check=False,
+        timeout=PATIENCE_SECONDS,
+        preexec_fn=give_up_privileges,
+    )
     assert result.returncode == 2
     assert result.stderr.count(b"Permission denied") == 2
+
+
+@pytest.mark.parametrize("command", ["version", "completion bash", "validate -f -"])
+def test_standard_output_may_be_closed(command: str) -> None:
+    result = subprocess.run(
+        ["bash", "-c", f'"{DRAY}" {command} >&-'],
+        input=GOOD,
+        stderr=subprocess.PIPE,
+        check=False,
+        timeout=PATIENCE_SECONDS,
+    )
+    assert result.returncode == 0
+    assert b"Traceback" not in result.stderr
 
 
 def test_standard_input_may_be_closed() -> None:

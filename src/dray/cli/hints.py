@@ -8,8 +8,9 @@ missing or too many, a unit that is none. With a kind: one that dray does not ha
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from functools import cache
 from typing import Any, Final, get_args
 
 import msgspec
@@ -24,15 +25,22 @@ __all__ = ["decoding_hint", "hints_for", "is_foreign"]
 _Around = tuple[tuple[str, type[Struct]], ...]
 
 
-def hints_for(obj: Struct) -> dict[str, str]:
-    """For each unknown field of an object, by path, what it might be; not all have a hint."""
+def hints_for(obj: Struct, unknown: Sequence[str]) -> dict[str, str]:
+    """For these unknown fields of an object, by path, what they might be; not all have a hint."""
     found: dict[str, str] = {}
+    wanted = set(unknown)
     for path, struct, around in _structs(obj, "", ()):
         assert isinstance(struct.unknown_fields, UnknownFields)
         for name, member in struct.unknown_fields.members.items():
+            where = _join(path, name)
+            if where not in wanted:
+                continue
+            wanted.discard(where)
             hint = _hint(type(struct), path, name, member, around)
             if hint:
-                found[_join(path, name)] = hint
+                found[where] = hint
+        if not wanted:
+            break
     return found
 
 
@@ -113,6 +121,7 @@ def _hint(kind: type[Struct], path: str, name: str, member: Any, around: _Around
     return f"did you mean {near[0]}?" if near else ""
 
 
+@cache
 def _names(kind: type[Struct]) -> dict[str, str]:
     """Wire names to attribute names."""
     return {
@@ -122,11 +131,14 @@ def _names(kind: type[Struct]) -> dict[str, str]:
     }
 
 
-def _struct_fields(kind: type[Struct]) -> Iterator[tuple[str, type[Struct]]]:
-    for field in msgspec.structs.fields(kind):
-        for candidate in (field.type, *get_args(field.type)):
-            if isinstance(candidate, type) and issubclass(candidate, Struct):
-                yield field.encode_name, candidate
+@cache
+def _struct_fields(kind: type[Struct]) -> tuple[tuple[str, type[Struct]], ...]:
+    return tuple(
+        (field.encode_name, candidate)
+        for field in msgspec.structs.fields(kind)
+        for candidate in (field.type, *get_args(field.type))
+        if isinstance(candidate, type) and issubclass(candidate, Struct)
+    )
 
 
 def _join(path: str, name: str) -> str:

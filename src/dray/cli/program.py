@@ -86,7 +86,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     _make_output_tolerant()
     try:
         code = _run(arguments)
-        sys.stdout.flush()
+        _flush()
     except (BrokenPipeError, _ReaderGone):
         # `dray … | head` is no failure worth a word, but the pipeline may want to know.
         _discard_output()
@@ -134,11 +134,19 @@ def show_bug(kind: type[BaseException], error: BaseException, trace: TracebackTy
     if os.environ.get(TRACEBACK_VARIABLE):
         traceback.print_exception(kind, error, trace)
     what = f"{kind.__name__}: {printable(str(error), characters_max=300)}"
-    _say(f"this is a bug in dray: {what} (set {TRACEBACK_VARIABLE}=1 to see where)", EXIT_BUG)
-    with contextlib.suppress(OSError, ValueError):
+    try:
+        _say(f"this is a bug in dray: {what} (set {TRACEBACK_VARIABLE}=1 to see where)", EXIT_BUG)
+        with contextlib.suppress(OSError, ValueError):
+            _flush()
+    finally:
+        # Returning would exit with 1, which says that an object is invalid.
+        os._exit(EXIT_BUG)
+
+
+def _flush() -> None:
+    # Whoever started us with a closed output wants only the exit code.
+    if sys.stdout is not None:
         sys.stdout.flush()
-    # Returning would exit with 1, which says that an object is invalid.
-    os._exit(EXIT_BUG)
 
 
 def _unknown_command(name: str) -> str:

@@ -88,7 +88,7 @@ class Judge:
             if not skipped:
                 self._note_decode_errors(error, found)
         else:
-            hints = hints_for(received.decoded) if received.unknown else {}
+            hints = hints_for(received.decoded, received.unknown)
             self._note_strict_problems(received.unknown, received.duplicate, hints, found)
             self._note_received(received, found)
             self._note_duplicate(received.kind, received.object, file, found)
@@ -100,8 +100,8 @@ class Judge:
             kind=_text(value, "kind"),
             namespace=_text(metadata, "namespace"),
             name=_text(metadata, "name") or _text(metadata, "generateName"),
-            errors=tuple(found.errors[:FINDINGS_MAX]),
-            warnings=tuple(found.warnings[:FINDINGS_MAX]),
+            errors=_bounded(found.errors),
+            warnings=_bounded(found.warnings),
             skipped=skipped,
         )
 
@@ -169,6 +169,15 @@ class _Findings:
     def _finding(self, type_: str, path: str, detail: str) -> Finding:
         message = f"{path}: {detail}" if path else detail
         return Finding(type_, path, detail, message, self.manifest.line_of(path))
+
+
+def _bounded(findings: list[Finding]) -> tuple[Finding, ...]:
+    """The first findings, and how many there are beyond them."""
+    more = len(findings) - FINDINGS_MAX
+    if more <= 0:
+        return tuple(findings)
+    detail = f"and {more} more that are not shown"
+    return (*findings[:FINDINGS_MAX], Finding("More", "", detail, detail, findings[0].line))
 
 
 def _member(value: Any, name: str) -> Any:

@@ -13,7 +13,7 @@ def hints(kind: str, spec: dict[str, Any], version: str = "v1") -> dict[str, str
     _, _, decoded = decode_any(
         {"apiVersion": f"resource.k8s.io/{version}", "kind": kind, "spec": spec}
     )
-    return hints_for(decoded.value)
+    return hints_for(decoded.value, decoded.unknown)
 
 
 @pytest.mark.parametrize(

@@ -220,7 +220,8 @@ def test_unknown_kinds_can_be_passed_over() -> None:
 def test_findings_are_bounded() -> None:
     labels = ", ".join(f"'{number} ': a" for number in range(FINDINGS_MAX + 100))
     found = verdict(claim().replace("name: a", f"name: a, labels: {{{labels}}}"))
-    assert len(found.errors) == FINDINGS_MAX
+    assert len(found.errors) == FINDINGS_MAX + 1
+    assert found.errors[-1].message == "and 100 more that are not shown"
 
 
 # From a live cluster ---------------------------------------------------------------------------

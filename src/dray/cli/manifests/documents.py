@@ -23,7 +23,14 @@ from dray.cli.manifests.errors import ManifestError
 from dray.cli.manifests.places import line_of
 from dray.errors import DecodeError
 
-__all__ = ["JSON_BYTES_MAX", "YAML_BYTES_MAX", "Document", "Manifest", "read_documents"]
+__all__ = [
+    "JSON_BYTES_MAX",
+    "YAML_BYTES_MAX",
+    "Document",
+    "EmptyList",
+    "Manifest",
+    "read_documents",
+]
 
 # A dump of a few thousand nodes with their slices; it fits into memory some ten times over.
 JSON_BYTES_MAX: Final = 64 * 1024 * 1024

@@ -102,7 +102,9 @@ def test_a_file_is_its_objects(data: bytes, values: list[Any]) -> None:
         ),
         pytest.param(b"--- a", "1:4: nothing may follow --- but a comment", id="after-separator"),
         pytest.param(b"-----", "1:4: nothing may follow --- but a comment", id="five-dashes"),
-        pytest.param(b'{"a": 1,}', "1:9: not JSON: Expecting property name", id="trailing-comma"),
+        pytest.param(b'{"a" 1}', "1:6: not JSON: Expecting ':' delimiter", id="no-colon"),
+        # Where Python sees a trailing comma, and what it says of it, depends on its version.
+        pytest.param(b'{"a": 1,}', "1:", id="trailing-comma"),
         pytest.param(b'\n{"a": NaN}', "1: not JSON: NaN is not a number", id="nan"),
         pytest.param(b'{"a":\n "b"', "2:5: not JSON: Expecting ',' delimiter", id="truncated"),
         pytest.param(b'{"a":' * 10_000, "1: nested deeper than 200 levels", id="deep-json"),
