@@ -51,7 +51,7 @@ from dray.validation import (
 )
 from dray.validation.rulebook import Context, Rulebook
 
-__all__ = ["SUITES", "answer", "gates_of", "main", "validate_case"]
+__all__ = ["SUITES", "UnreadableCase", "answer", "gates_of", "main", "validate_case"]
 
 # One case is at most a claim or a slice, with its predecessor.
 CASE_BYTES_MAX: Final = 16 * 1024 * 1024

@@ -47,6 +47,7 @@ __all__ = [
     "RequestNames",
     "admin_access_forbidden",
     "check_claim_spec",
+    "check_request_reference",
     "check_request_references",
     "declare_claim_spec",
     "declare_request_references",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hypothesis import HealthCheck, find, given, settings
+from hypothesis import find, given, settings
 from hypothesis import strategies as st
 from msgspec import UNSET
 
@@ -15,7 +15,7 @@ from dray.api.resource import DeviceTaint, ResourceClaim
 from dray.api.wire import UnknownFields
 from dray.testing.strategies import json_values, quantities, structs
 
-patient = settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow])
+patient = settings(max_examples=20)
 
 
 @patient

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 
 from dray.api.codec import decode, to_builtins
 from dray.api.resource import (
@@ -22,9 +22,7 @@ from dray.api.scheme import find_kind, from_hub, to_hub
 from dray.api.wire import UnknownFields, replace
 from dray.testing.strategies import structs
 
-patient = settings(
-    max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
+patient = settings(max_examples=60)
 
 
 def hub_request(request: DeviceRequest) -> DeviceRequest:
