@@ -11,12 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from math import isfinite
 from typing import Any, Final
 
 import msgspec
 
+from dray.api.codec import parse_json
 from dray.api.quantity import Quantity
+from dray.api.shapes import JSONNumber
 from dray.api.wire import Struct, Time
+from dray.errors import DecodeError
 
 __all__ = ["as_internal", "as_wire"]
 
@@ -52,11 +56,44 @@ def _plain(value: Any, show: Any) -> Any:
     if isinstance(value, tuple):
         return [show(item) for item in value]
     if isinstance(value, msgspec.Raw):
-        return msgspec.json.decode(value)
+        return _carried(bytes(value))
     if isinstance(value, (Quantity, Time)):
         return str(value)
     return value
 
+
+# Carried JSON, which nobody has looked into -----------------------------------------------------
+
+_UNREADABLE: Final = "(unreadable JSON)"
+_TOO_DEEP: Final = "(and so on)"
+
+# What is nested deeper tells a reader nothing; and those who print it must not run out of stack.
+SHOWN_NESTING_MAX: Final = 64
+
+
+def _carried(data: bytes) -> Any:
+    try:
+        return _printable(parse_json(data), SHOWN_NESTING_MAX)
+    except (DecodeError, RecursionError):
+        return _UNREADABLE
+
+
+def _printable(value: Any, levels: int) -> Any:
+    """The parsed value with plain numbers, down to so many levels of objects and lists."""
+    if isinstance(value, JSONNumber):
+        number = float(value.text)
+        # JSON has no infinity; only the text tells such a number from any other.
+        return number if isfinite(number) else value.text
+    if isinstance(value, (dict, list)) and not levels:
+        return _TOO_DEEP
+    if isinstance(value, dict):
+        return {key: _printable(member, levels - 1) for key, member in value.items()}
+    if isinstance(value, list):
+        return [_printable(item, levels - 1) for item in value]
+    return value
+
+
+# Fields ----------------------------------------------------------------------------------------
 
 # Stands for "no value is left out": equal to nothing.
 _NEVER: Final = object()

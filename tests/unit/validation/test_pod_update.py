@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from dray.api.core import (
@@ -303,3 +304,10 @@ def test_members_of_tolerations_that_we_do_not_know_do_not_count() -> None:
             " tolerationSeconds"
         )
     ]
+
+
+def test_a_forbidden_change_can_be_shown_whatever_is_in_it() -> None:
+    huge = msgspec.Raw(b'{"x":1e400}')
+    (error,) = updated(pod(security_context=huge), pod())
+    assert error.startswith(FORBIDDEN)
+    assert '"x": "1e400"' in error

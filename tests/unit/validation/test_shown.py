@@ -69,5 +69,30 @@ def test_the_internal_form_has_gos_names_and_every_field(value: Struct, shown: s
     assert json.dumps(as_internal(value), separators=(",", ":")) == shown
 
 
+@pytest.mark.parametrize(
+    ("carried", "shown"),
+    [
+        pytest.param(
+            b'{"b":[1.5,-2,true,null],"a":"x"}', '{"b":[1.5,-2,true,null],"a":"x"}', id="all"
+        ),
+        pytest.param(b"[1e400,-1e400]", '["1e400","-1e400"]', id="numbers-beyond-floats"),
+        pytest.param(b"1" * 900, "1" * 900, id="numbers-beyond-64-bits"),
+        pytest.param(b"1" * 5000, '"(unreadable JSON)"', id="numbers-beyond-reason"),
+        pytest.param(b'{"a":1,"a":2}', '{"a":2}', id="names-that-repeat"),
+        pytest.param(b'"\\ud800"', '"\ufffd"', id="half-a-character"),
+        pytest.param(b"[NaN]", '"(unreadable JSON)"', id="not-a-number"),
+        pytest.param(b'{"a":', '"(unreadable JSON)"', id="cut-off"),
+        pytest.param(b'"\xff"', '"(unreadable JSON)"', id="not-text"),
+        pytest.param(b"", '"(unreadable JSON)"', id="nothing"),
+        pytest.param(b"[" * 100 + b"]" * 100, "[" * 64 + '"(and so on)"' + "]" * 64, id="deep"),
+        pytest.param(b"[" * 9999 + b"]" * 9999, '"(unreadable JSON)"', id="too-deep-to-read"),
+    ],
+)
+def test_carried_json_can_always_be_shown(carried: bytes, shown: str) -> None:
+    for show in (as_wire, as_internal):
+        plain = show(msgspec.Raw(carried))
+        assert json.dumps(plain, separators=(",", ":"), ensure_ascii=False) == shown
+
+
 def test_initials_stay_in_capitals() -> None:
     assert "ShareID" in as_internal(AllocatedDeviceStatus())
