@@ -85,7 +85,7 @@ def default_daemon_set(daemon_set: DaemonSet) -> DaemonSet:
 
 
 def default_job(job: Job) -> Job:
-    """The job with its defaults."""
+    """The job with its defaults. Labels of its template become its own: one map, for both."""
     labels = job.metadata.labels or job.spec.template.metadata.labels
     return edit(job, metadata=edit(job.metadata, labels=labels), spec=_job_spec(job.spec))
 

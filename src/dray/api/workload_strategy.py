@@ -3,7 +3,8 @@
 A new workload has no status and is of the first generation; a write to the main resource keeps the
 stored status, a write to the status the stored spec. A new job gets a selector that picks its pods
 by the job's uid, and labels in its template for that selector to find, unless its author wants to
-choose; so it needs its uid before it is prepared. Fields of features that are off are removed:
+choose; so it needs its uid before it is prepared. A job that defaulting gave its template's labels
+gets these too. Fields of features that are off are removed:
 those of pods, and `scheduling` of jobs, for which dray has no feature.
 
 A daemon set's generation of its template is not kept: it is only an annotation of old clients.
@@ -50,7 +51,7 @@ W = TypeVar("W", Deployment, ReplicaSet, DaemonSet, Job)
 def prepare_workload_for_create(new: W, *, gates: FeatureGates) -> W:
     """The workload as it is to be created."""
     if isinstance(new, Job):
-        new = edit(new, spec=_with_selector(new))
+        new = _with_selector(new)
     new = edit(new, metadata=edit(new.metadata, generation=1), status=type(new)().status)
     return _without_disabled(new, None, gates)
 
@@ -90,16 +91,17 @@ def _is_scheduled(stored: Workload | None) -> bool:
     return isinstance(stored, Job) and stored.spec.scheduling is not None
 
 
-def _with_selector(job: Job) -> JobSpec:
-    """The spec with the selector and the labels that are made for it; none is overwritten."""
-    spec = job.spec
+def _with_selector(job: Job) -> Job:
+    """The job with the selector and the labels that are made for it; none is overwritten."""
+    spec, metadata = job.spec, job.metadata
     if spec.manual_selector:
-        return spec
-    name, uid = job.metadata.name, job.metadata.uid
+        return job
+    name, uid = metadata.name, metadata.uid
+    own = spec.template.metadata.labels
     labels = {
-        **spec.template.metadata.labels,
+        **own,
         **_missing(
-            spec.template.metadata.labels,
+            own,
             {
                 LEGACY_LABEL_JOB_NAME: name,
                 LABEL_JOB_NAME: name,
@@ -110,11 +112,17 @@ def _with_selector(job: Job) -> JobSpec:
     }
     selector = spec.selector or LabelSelector()
     wanted = _missing(selector.match_labels, {LABEL_CONTROLLER_UID: uid})
-    return edit(
+    spec = edit(
         spec,
         selector=edit(selector, match_labels={**selector.match_labels, **wanted}),
         template=_labelled(spec.template, labels),
     )
+    # A job whose labels defaulting took from its template has the very same map, not an equal one:
+    # upstream writes into that map, so what the template gains the job gains too.
+    # Upstream shares a map that was written empty as well; here that is the same as none.
+    if own and metadata.labels is own:
+        metadata = edit(metadata, labels=labels)
+    return edit(job, metadata=metadata, spec=spec)
 
 
 def _labelled(template: PodTemplateSpec, labels: Mapping[str, str]) -> PodTemplateSpec:

@@ -20,6 +20,7 @@ from dray.api.core import PodSchedulingGroup, PodSpec, PodTemplateSpec
 from dray.api.features import DEFAULT_GATES, FeatureGates
 from dray.api.meta import LabelSelector, ObjectMeta
 from dray.api.wire import replace
+from dray.api.workload_defaults import default_job
 from dray.api.workload_strategy import (
     prepare_workload_for_create,
     prepare_workload_for_status_update,
@@ -58,6 +59,38 @@ def test_a_new_job_gets_a_selector_and_the_labels_it_finds() -> None:
         "controller-uid": "u",
         "batch.kubernetes.io/controller-uid": "u",
     }
+
+
+def labelled(job: dict[str, str], template: dict[str, str], **spec: Any) -> Job:
+    pods = PodTemplateSpec(metadata=ObjectMeta(labels=template))
+    metadata = ObjectMeta(name="work", uid="u", labels=job)
+    return Job(metadata=metadata, spec=JobSpec(template=pods, **spec))
+
+
+MADE = {
+    "job-name": "work",
+    "batch.kubernetes.io/job-name": "work",
+    "controller-uid": "u",
+    "batch.kubernetes.io/controller-uid": "u",
+}
+
+
+@pytest.mark.parametrize(
+    ("job", "labels"),
+    [
+        pytest.param(labelled({}, {"a": "1"}), {"a": "1", **MADE}, id="from-its-template"),
+        pytest.param(
+            labelled({}, {"job-name": "mine"}), {**MADE, "job-name": "mine"}, id="not-overwritten"
+        ),
+        pytest.param(labelled({"a": "1"}, {"a": "1"}), {"a": "1"}, id="its-own"),
+        pytest.param(labelled({}, {}), {}, id="none"),
+        pytest.param(labelled({}, {"a": "1"}, manual_selector=True), {"a": "1"}, id="none-made"),
+    ],
+)
+def test_a_job_without_labels_shares_those_of_its_template(
+    job: Job, labels: dict[str, str]
+) -> None:
+    assert created(default_job(job)).metadata.labels == labels
 
 
 def test_what_the_author_wrote_is_left_for_validation() -> None:
