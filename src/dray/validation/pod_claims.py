@@ -13,7 +13,7 @@ from typing import Final
 
 from dray.api.core import PodResourceClaim, ResourceClaim
 from dray.api.meta import ObjectMeta
-from dray.errors import FieldError, FieldErrorType
+from dray.errors import FieldError, FieldErrorType, shorten
 from dray.validation.findings import Findings
 from dray.validation.rules import check_dns_label, check_dns_subdomain
 from dray.validation.shown import as_internal
@@ -115,8 +115,14 @@ def _check_overlap(
         in_parts.add(name)
 
 
+# Every pick that is not in the list repeats it, so an answer with all of a long list, as
+# upstream's, would grow with the square of the request. Room for 63 names of the greatest length.
+_KNOWN_CLAIMS_CHARACTERS_MAX: Final = 4096
+
+
 # The pod at hand has one such list, however many picks of its containers are not in it.
 @lru_cache(maxsize=1)
 def _known_claims(names: frozenset[str]) -> str:
-    known = f": {', '.join(sorted(names))}" if names else " which is empty"
+    listed = shorten(", ".join(sorted(names)), characters_max=_KNOWN_CLAIMS_CHARACTERS_MAX)
+    known = f": {listed}" if names else " which is empty"
     return f"must be one of the names in pod.spec.resourceClaims{known}"

@@ -215,6 +215,12 @@ def test_controllers_of_one_name_are_told_once(monkeypatch: pytest.MonkeyPatch) 
     assert shown == [references]
 
 
+def test_an_answer_does_not_name_controllers_without_end() -> None:
+    controllers = tuple(replace(OWNER, name=f"job-{index}", controller=True) for index in range(99))
+    assert len(found(owner_references=controllers[:17])) == 16
+    assert len(found(owner_references=controllers)) == 16
+
+
 def test_finalizers_are_standard_or_qualified() -> None:
     assert found(finalizers=("example.com/x", "kubernetes", "orphan")) == []
     assert found(finalizers=("x",)) == [

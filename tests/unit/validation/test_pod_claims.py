@@ -125,6 +125,20 @@ def test_what_there_is_to_pick_is_listed_once_for_all_containers() -> None:
     assert all(detail is details[0] for detail in details)
 
 
+def test_a_long_list_of_what_there_is_to_pick_is_cut_in_the_middle() -> None:
+    def listed(count: int) -> str:
+        names = {f"{index:063}" for index in range(count)}
+        (error,) = told(check_container_claims, (ResourceClaim(name="tpu"),), names, "c")
+        return error.rpartition(": ")[2]
+
+    assert listed(63) == ", ".join(f"{index:063}" for index in range(63))
+    cut = listed(2000)
+    assert len(cut) <= 4096
+    assert cut.startswith(f"{0:063}, ")
+    assert "..." in cut
+    assert cut.endswith(f", {1999:063}")
+
+
 def test_a_subrequest_cannot_be_picked() -> None:
     assert paths(picks(("gpu", "r/s"))) == ["c[0].request"]
 
