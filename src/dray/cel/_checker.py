@@ -93,9 +93,7 @@ class _Checker:
         self._constants: dict[int, int] = {}
 
     def finish(self, root: Node) -> CheckedExpression:
-        found = {
-            node_id: self._known.apply(type_, finish=True) for node_id, type_ in self._types.items()
-        }
+        found = self._known.finish(self._types)
         return CheckedExpression(root, found, self._overloads, self._constants)
 
     def check(self, node: Node) -> Steps[Node]:
@@ -318,8 +316,8 @@ class _Checker:
             elif not result.is_dyn and not answered.is_exactly(result):
                 result = types.DYN
         if result is None:
-            shown = [self._known.apply(type_, finish=True) for type_ in given]
-            signature = describe_signature(shown, member=target is not None)
+            shown = self._known.finish(dict(enumerate(given)))
+            signature = describe_signature(list(shown.values()), member=target is not None)
             self._issues.report(
                 node.offset,
                 f"found no matching overload for '{function.name}' applied to '{signature}'",

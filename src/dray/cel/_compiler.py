@@ -27,13 +27,16 @@ from dray.cel._limits import (
     EXPRESSION_LENGTH_MAX,
     NODES_MAX,
     RECURSION_MAX,
+    TYPE_PARTS_MAX,
+    TYPE_STEPS_MAX,
 )
 from dray.cel._nodes import CheckedExpression, Node
 from dray.cel._parser import TooDeep, parse
 from dray.cel._plan import PlanError, plan
 from dray.cel._source import NOWHERE, Issue, Issues, Source
 from dray.cel._syntax import report_syntax_errors
-from dray.cel._types import Kind, Type
+from dray.cel._types import Kind, Type, TypeTooLarge
+from dray.cel._unify import TooManySteps
 from dray.cel._validate import validate
 
 __all__ = [
@@ -104,12 +107,7 @@ def _compile(text: str, environment: Environment, derived: bool) -> Compilation:
 
 @lru_cache(COMPILATIONS_CACHED_MAX)
 def _kept(text: str, environment: Environment, derived: bool) -> Compilation:
-    try:
-        compilation = _compiled(text, environment, derived=derived)
-    except RecursionError:
-        # Nothing here recurses with the text, but types nest and the caller's stack may be deep.
-        detail = "the expression nests too deeply to be compiled here"
-        raise _TooLargeToKeep(_refused(text, "internal", detail)) from None
+    compilation = _compiled(text, environment, derived=derived)
     checked, error = compilation.checked, compilation.error
     if checked is not None and len(checked.types) > CACHED_NODES_MAX:
         raise _TooLargeToKeep(compilation)
@@ -133,8 +131,8 @@ def _compiled(text: str, environment: Environment, *, derived: bool) -> Compilat
     root = _parse(source, issues)
     if root is None:
         return _refused_with(text, issues)
-    checked = check(root, environment, issues)
-    if issues:
+    checked = _check(root, environment, issues)
+    if checked is None:
         return _refused_with(text, issues)
     try:
         validate(checked, issues)
@@ -176,6 +174,19 @@ def _parse(source: Source, issues: Issues) -> Node | None:
         found.report(NOWHERE, "max recursion depth exceeded")
     issues.take(found)
     return None if issues else root
+
+
+def _check(root: Node, environment: Environment, issues: Issues) -> CheckedExpression | None:
+    """The tree with its types, or None with what is wrong in `issues`."""
+    try:
+        checked = check(root, environment, issues)
+    except TypeTooLarge:
+        issues.report(NOWHERE, f"expression has a type of more than {TYPE_PARTS_MAX} parts")
+        return None
+    except TooManySteps:
+        issues.report(NOWHERE, f"expression needs more than {TYPE_STEPS_MAX} steps to find types")
+        return None
+    return None if issues else checked
 
 
 def _wrong_selector(type_: Type, environment: Environment) -> str | None:

@@ -26,6 +26,8 @@ __all__ = [
     "SELECTOR_COST_MAX",
     "SNIPPET_LENGTH_MAX",
     "SYNTAX_ERRORS_MAX",
+    "TYPE_PARTS_MAX",
+    "TYPE_STEPS_MAX",
 ]
 
 EXPRESSION_LENGTH_MAX: Final = 10 * 1024
@@ -54,6 +56,20 @@ NODES_MAX: Final = 50_000
 
 `optMap` copies what it is called on, so a chain of n of them has 2^n nodes. 10 KiB of ordinary
 text has fewer than 10,000, and the cost of a tree this large is far beyond SELECTOR_COST_MAX.
+"""
+
+TYPE_PARTS_MAX: Final = 1000
+"""Parts of one type, as often as each is printed: `map(string, list(int))` has four.
+
+`{a: a}` has twice the parts of `a`, so a chain of n of them has 2^n. A selector's types have fewer
+than ten parts; the deepest literal has 2 * RECURSION_MAX. An error may print ISSUES_MAX of them.
+"""
+
+TYPE_STEPS_MAX: Final = 2_000_000
+"""Parts looked at while the types of one expression are found, two seconds' worth.
+
+Type variables share what they stand for, so that small types can still take exponentially long to
+compare. NODES_MAX nodes of ordinary types take a tenth of this.
 """
 
 COMPILATIONS_CACHED_MAX: Final = 1024

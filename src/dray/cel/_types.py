@@ -2,7 +2,10 @@
 
 Not values: a value's type at run time is the evaluator's business. A Type is immutable and
 compares by structure; type parameters (`<A>` in a declaration, `_var0` once instantiated) are
-types too. Two printed forms exist because upstream has two: `str()` is what the output-type rule
+types too. No Type has more than TYPE_PARTS_MAX parts: making a larger one raises TypeTooLarge, so
+that whatever walks one is bounded. No walk recurses, since a type may nest deeper than the stack.
+
+Two printed forms exist because upstream has two: `str()` is what the output-type rule
 shows (`google.protobuf.Any`), `describe()` what type errors show (`any`).
 
 Upstream counterparts: cel-go common/types/types.go and checker/format.go.
@@ -10,9 +13,12 @@ Upstream counterparts: cel-go common/types/types.go and checker/format.go.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Final
+
+from dray.cel._limits import TYPE_PARTS_MAX
 
 __all__ = [
     "ANY",
@@ -38,6 +44,7 @@ __all__ = [
     "URL",
     "Kind",
     "Type",
+    "TypeTooLarge",
     "describe",
     "describe_signature",
     "list_of",
@@ -71,24 +78,38 @@ class Kind(Enum):
     UINT = auto()
 
 
+class TypeTooLarge(Exception):
+    """A type would have more parts than any expression needs."""
+
+
 @dataclass(frozen=True, slots=True)
 class Type:
     """One type: its kind, its run-time name, and the types it is made of.
 
-    `nullable` marks the protobuf wrapper types, which also accept null.
+    `nullable` marks the protobuf wrapper types, which also accept null. `parts` counts this type
+    and all it is made of, as often as each is printed; `generic` says that one of them is a type
+    parameter.
     """
 
     kind: Kind
     name: str
     parameters: tuple[Type, ...] = ()
     nullable: bool = False
+    parts: int = field(init=False, compare=False, repr=False)
+    generic: bool = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        parts, generic = 1, self.kind is Kind.TYPE_PARAMETER
+        for parameter in self.parameters:
+            parts += parameter.parts
+            generic = generic or parameter.generic
+        if parts > TYPE_PARTS_MAX:
+            raise TypeTooLarge
+        object.__setattr__(self, "parts", parts)
+        object.__setattr__(self, "generic", generic)
 
     def __str__(self) -> str:
-        if self.kind is Kind.TYPE_PARAMETER:
-            return f"<{self.name}>"
-        if not self.parameters:
-            return self.declared_name
-        return f"{self.declared_name}({', '.join(map(str, self.parameters))})"
+        return _printed(self, _shown_name)
 
     @property
     def declared_name(self) -> str:
@@ -114,27 +135,28 @@ class Type:
 
     def is_exactly(self, other: Type) -> bool:
         """The same type; nullability does not count."""
-        if self is other:
-            return True
-        return (
-            self.kind is other.kind
-            and self.name == other.name
-            and len(self.parameters) == len(other.parameters)
-            and all(map(Type.is_exactly, self.parameters, other.parameters))
-        )
+        pairs = [(self, other)]
+        while pairs:
+            one, two = pairs.pop()
+            if one is two:
+                continue
+            # Parts come first: most types that differ at all differ in size.
+            if one.parts != two.parts or not _same_form(one, two):
+                return False
+            pairs.extend(zip(one.parameters, two.parameters, strict=True))
+        return True
 
     def accepts(self, other: Type) -> bool:
         """A value of type `other` may be used where this type is wanted, substitutions aside."""
-        if self.nullable and other.kind is Kind.NULL:
-            return True
-        if self.kind in _WILD:
-            return True
-        return (
-            self.kind is other.kind
-            and self.name == other.name
-            and len(self.parameters) == len(other.parameters)
-            and all(map(Type.accepts, self.parameters, other.parameters))
-        )
+        pairs = [(self, other)]
+        while pairs:
+            wanted, given = pairs.pop()
+            if wanted.kind in _WILD or (wanted.nullable and given.kind is Kind.NULL):
+                continue
+            if not _same_form(wanted, given):
+                return False
+            pairs.extend(zip(wanted.parameters, given.parameters, strict=True))
+        return True
 
 
 OPTIONAL_NAME: Final = "optional_type"
@@ -214,14 +236,7 @@ def parameter(name: str) -> Type:
 
 def describe(type_: Type) -> str:
     """The form in which type errors show a type."""
-    named = _DESCRIBED.get(type_.kind)
-    if named is not None:
-        return named
-    if type_.kind is Kind.TYPE_PARAMETER:
-        return type_.name
-    if not type_.parameters:
-        return type_.declared_name
-    return f"{type_.name}({', '.join(map(describe, type_.parameters))})"
+    return _printed(type_, _described_name)
 
 
 def describe_signature(arguments: list[Type], *, member: bool) -> str:
@@ -229,3 +244,37 @@ def describe_signature(arguments: list[Type], *, member: bool) -> str:
     shown = [describe(argument) for argument in arguments]
     receiver = f"{shown.pop(0)}." if member else ""
     return f"{receiver}({', '.join(shown)})"
+
+
+def _same_form(first: Type, second: Type) -> bool:
+    """The same but for what they are made of."""
+    return (
+        first.kind is second.kind
+        and first.name == second.name
+        and len(first.parameters) == len(second.parameters)
+    )
+
+
+def _shown_name(type_: Type) -> str:
+    return f"<{type_.name}>" if type_.kind is Kind.TYPE_PARAMETER else type_.declared_name
+
+
+def _described_name(type_: Type) -> str:
+    return _DESCRIBED.get(type_.kind) or type_.declared_name
+
+
+def _printed(type_: Type, name: Callable[[Type], str]) -> str:
+    pieces: list[str] = []
+    waiting: list[Type | str] = [type_]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            pieces.append(item)
+            continue
+        pieces.append(name(item))
+        if item.parameters:
+            waiting.append(")")
+            for parameter in reversed(item.parameters):
+                waiting += (parameter, ", ")
+            waiting[-1] = "("
+    return "".join(pieces)

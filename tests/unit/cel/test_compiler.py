@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,9 +11,13 @@ from dray.cel import (
     COST_UNKNOWN,
     EXPRESSION_LENGTH_MAX,
     Environment,
+    _unify,
     compile_derived_attribute,
     compile_selector,
 )
+from dray.cel._limits import TYPE_PARTS_MAX
+
+Answer = TypeVar("Answer")
 
 NEW = Environment()
 STORED = Environment(stored=True)
@@ -158,6 +165,72 @@ def test_an_expression_may_nest_as_deep_as_upstream_allows(
     opening: str, closing: str, depth: int
 ) -> None:
     assert compile_selector(opening * depth + "true" + closing * depth, STORED).ok
+
+
+def doubling(levels: int, result: str) -> str:
+    """Every `{a: a}` has a type twice as large as the one of `a`."""
+    bindings = "".join(f"cel.bind(a{n + 1}, {{a{n}: a{n}}}, " for n in range(levels))
+    return f"cel.bind(a0, 1, {bindings}{result})" + ")" * levels
+
+
+@pytest.mark.parametrize("levels", [24, 200])
+@pytest.mark.parametrize("result", ["true", "a9 == 1", "[1].all(x, [] == [a9])"])
+def test_a_type_that_doubles_with_every_level_is_refused(levels: int, result: str) -> None:
+    error = compile_selector(doubling(levels, result), NEW).error
+    assert error is not None
+    assert error.kind == "invalid"
+    assert error.detail == (
+        "compilation failed: ERROR: <input>:-1:0:"
+        f" expression has a type of more than {TYPE_PARTS_MAX} parts"
+    )
+
+
+def test_a_type_that_doubles_a_few_times_is_as_good_as_any() -> None:
+    assert compile_selector(doubling(8, "a8 == {}"), NEW).ok
+    error = compile_selector(doubling(8, "a8 == 1"), NEW).error
+    assert error is not None
+    assert "found no matching overload for '_==_' applied to '(map(map(" in error.detail
+
+
+def test_types_that_take_too_long_to_compare_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_unify, "TYPE_STEPS_MAX", 10)
+    error = compile_selector("[[[[[1]]]]] == [[[[[2]]]]] && [[1]] == [[3]]", NEW).error
+    assert error is not None
+    assert error.kind == "invalid"
+    assert "expression needs more than" in error.detail
+
+
+def called_deep(frames: int, function: Callable[[], Answer]) -> Answer:
+    return called_deep(frames - 1, function) if frames else function()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 245 + "1" + "]" * 245 + " == " + "[" * 245 + "1u" + "]" * 245,
+        "[" * 245 + "1" + "]" * 245 + " == " + "[" * 245 + "]" * 245,
+        "{1:" * 245 + "1" + "}" * 245 + " == " + "{2:" * 245 + "dyn(1)" + "}" * 245,
+        "[" * 200 + "1" + "]" * 200,
+        doubling(200, "true"),
+    ],
+    ids=["mismatch", "variables", "dyn", "result", "doubling"],
+)
+def test_the_answer_does_not_depend_on_the_stack_of_the_caller(text: str) -> None:
+    # The spaces keep the cache from giving both the same answer.
+    shallow = compile_selector(text + " ", NEW)
+    deep = called_deep(800, lambda: compile_selector(text + "  ", NEW))
+    assert deep.max_cost == shallow.max_cost
+    assert [issue.message for issue in deep.issues] == [issue.message for issue in shallow.issues]
+    assert deep.ok is shallow.ok
+
+
+def test_a_deep_mismatch_is_told_in_full() -> None:
+    text = "[" * 245 + "1" + "]" * 245 + " == " + "[" * 245 + "1u" + "]" * 245
+    error = compile_selector(text, NEW).error
+    assert error is not None
+    assert error.kind == "invalid"
+    first, second = ("list(" * 245 + name + ")" * 245 for name in ("int", "uint"))
+    assert f"found no matching overload for '_==_' applied to '({first}, {second})'" in error.detail
 
 
 @given(st.text(alphabet="(){}[].,?:!-+*/%<>=&|\"'`\\ \n\tabxr01uédevice in has all", max_size=60))

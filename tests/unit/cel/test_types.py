@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from dray.cel import _types as types
-from dray.cel._types import Kind, Type, describe, describe_signature
+from dray.cel._limits import TYPE_PARTS_MAX
+from dray.cel._types import Kind, Type, TypeTooLarge, describe, describe_signature
 
 WRAPPED_INT = Type(Kind.INT, "int", nullable=True)
 
@@ -56,3 +57,34 @@ def test_values_that_upstream_knows_as_messages_compare_with_null(type_: Type) -
 @pytest.mark.parametrize("type_", [types.BOOL, types.STRING, types.list_of(types.INT)], ids=str)
 def test_plain_values_do_not_compare_with_null(type_: Type) -> None:
     assert not type_.accepts_null
+
+
+def test_a_type_counts_its_parts_as_often_as_they_are_printed() -> None:
+    pair = types.map_of(types.STRING, types.INT)
+    assert pair.parts == 3
+    assert types.map_of(pair, pair).parts == 7
+
+
+def test_a_type_knows_whether_a_parameter_is_part_of_it() -> None:
+    assert types.list_of(types.map_of(types.INT, types.parameter("A"))).generic
+    assert not types.list_of(types.map_of(types.INT, types.INT)).generic
+
+
+def test_no_type_has_more_parts_than_the_limit() -> None:
+    largest = types.INT
+    while largest.parts < TYPE_PARTS_MAX:
+        largest = types.list_of(largest)
+    with pytest.raises(TypeTooLarge):
+        types.list_of(largest)
+
+
+def test_types_nest_deeper_than_the_stack() -> None:
+    one, other, unsigned = types.INT, types.INT, types.UINT
+    while one.parts < TYPE_PARTS_MAX:
+        one, other, unsigned = map(types.list_of, (one, other, unsigned))
+    depth = TYPE_PARTS_MAX - 1
+    assert str(one) == describe(one) == "list(" * depth + "int" + ")" * depth
+    assert one.is_exactly(other)
+    assert not one.is_exactly(unsigned)
+    assert one.accepts(other)
+    assert not one.accepts(unsigned)
