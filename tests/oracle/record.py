@@ -31,6 +31,7 @@ BINARY = ORACLE / ".build" / "oracle"
 sys.path.insert(0, str(ROOT))
 
 from tests.conformance.generate import (  # noqa: E402
+    built_ins,
     claim_statuses,
     claims,
     classes,
@@ -80,6 +81,7 @@ SUBJECTS: dict[str, Callable[[Random], Iterator[Request]]] = {
     "validate-plain-kinds": plain_kinds.plain_kinds,
     "conversions": conversions.conversions,
     "decodes": conversions.decodes,
+    "decodes-built-ins": built_ins.decodes,
     "preparations": preparations.preparations,
 }
 
