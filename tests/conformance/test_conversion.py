@@ -72,7 +72,8 @@ def as_kept(document: dict[str, Any]) -> dict[str, Any]:
     annotations = metadata.get("annotations", {})
     if annotations.pop("deprecated.daemonset.template.generation", None) and not annotations:
         del metadata["annotations"]
-    strategy = spec.get("strategy") or spec.get("updateStrategy") or {}
+    name = {"Deployment": "strategy", "DaemonSet": "updateStrategy"}.get(document["kind"], "")
+    strategy = spec.get(name) or {}
     if strategy.get("type") != "RollingUpdate" and "rollingUpdate" in strategy:
         rolling = strategy["rollingUpdate"]
         strategy["rollingUpdate"] = {name: value for name, value in rolling.items() if value != 0}
