@@ -27,7 +27,7 @@ from dray.api.resource import (
     ResourceSlice,
 )
 from dray.api.wire import Time
-from dray.errors import quote
+from dray.errors import InternalError, quote
 
 __all__ = [
     "STRATEGIES",
@@ -91,9 +91,16 @@ STRATEGIES: Final[Mapping[str, Strategy]] = {
 }
 
 
+def _strategy(obj: Object) -> Strategy:
+    strategy = STRATEGIES.get(obj.kind)
+    if strategy is None:
+        raise InternalError(f"{obj.kind} is no kind of resource.k8s.io: others prepare it")
+    return strategy
+
+
 def prepare_for_create(obj: O, *, gates: FeatureGates) -> O:
     """The object as it is to be created: no status, first generation, nothing that is off."""
-    strategy = STRATEGIES[obj.kind]
+    strategy = _strategy(obj)
     if strategy.has_status:
         blank: Any = type(obj)()
         obj = edit(obj, status=blank.status)
@@ -104,7 +111,7 @@ def prepare_for_create(obj: O, *, gates: FeatureGates) -> O:
 
 def prepare_for_update(new: O, old: O, *, gates: FeatureGates, now: Time) -> O:
     """The object as it is to replace the stored one, whose status and generation it keeps."""
-    strategy = STRATEGIES[new.kind]
+    strategy = _strategy(new)
     stored: Any = old
     if strategy.has_status:
         new = edit(new, status=stored.status)

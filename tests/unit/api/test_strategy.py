@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from dray.api.core import Pod
 from dray.api.features import DEFAULT_GATES, FeatureGates
 from dray.api.meta import Condition, ManagedFieldsEntry, Object, ObjectMeta, OwnerReference
 from dray.api.resource import (
@@ -40,6 +41,7 @@ from dray.api.strategy import (
     warnings_on_update,
 )
 from dray.api.wire import Time, replace
+from dray.errors import InternalError
 
 NOW = Time.parse("2026-02-03T04:05:06Z")
 EARLIER = Time.parse("2025-01-01T00:00:00Z")
@@ -331,3 +333,8 @@ def test_old_habits_depend_on_the_version(
     assert strategy.allows_unconditional_update(version) == unconditional
     assert strategy.returns_deleted_object(version) == returns_object
     assert not strategy.allow_create_on_update
+
+
+def test_a_kind_of_another_group_is_refused_by_name() -> None:
+    with pytest.raises(InternalError, match="Pod is no kind of"):
+        prepare_for_create(Pod(), gates=DEFAULT_GATES)
