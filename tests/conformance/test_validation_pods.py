@@ -7,8 +7,6 @@ carries unread are named in dray.validation.pod_spec.
 from __future__ import annotations
 
 import copy
-import gzip
-import json
 import re
 from typing import Any
 
@@ -28,8 +26,8 @@ from dray.api.strategy import carry_metadata
 from dray.api.wire import replace
 from dray.errors import FieldError
 from dray.validation import validate_create, validate_status_update, validate_update
+from tests.conformance.recordings import read_recording
 from tests.conformance.validation_cases import (
-    FIXTURES,
     NOW,
     Case,
     comparable,
@@ -43,9 +41,6 @@ RECORDINGS = ("pods", "pod-writes")
 WALKED_AT_RANDOM = re.compile(
     r"\.(annotations|labels|limits|matchLabels|nodeSelector|overhead|requests)\b"
 )
-
-# Where the recording has a time that upstream read off its clock.
-MASKED_NOW = "<now>"
 
 
 def received(value: dict[str, Any]) -> Pod:
@@ -117,16 +112,13 @@ def test_errors_are_upstreams_word_for_word(recording: str) -> None:
 @pytest.mark.slow
 def test_pods_are_prepared_as_upstream_prepares_them() -> None:
     compared, different = 0, []
-    with gzip.open(FIXTURES / "preparations.jsonl.gz", "rt") as lines:
-        next(lines)  # where the recording comes from
-        for line in lines:
-            case = json.loads(line.replace(MASKED_NOW, str(NOW)))
-            request, expected = case["request"], case["answer"].get("object")
-            if request["object"].get("kind") != "Pod" or expected is None:
-                continue
-            compared += 1
-            found, _ = prepared(request)
-            if not semantically_equal(found, decode_builtins(copy.deepcopy(expected), Pod).value):
-                different.append(request["name"])
+    for request, answer in read_recording("preparations", now=str(NOW)):
+        expected = answer.get("object")
+        if request["object"].get("kind") != "Pod" or expected is None:
+            continue
+        compared += 1
+        found, _ = prepared(request)
+        if not semantically_equal(found, decode_builtins(copy.deepcopy(expected), Pod).value):
+            different.append(request["name"])
     assert compared > 100
     assert different == []

@@ -6,12 +6,10 @@ what a client cannot change, validate. The recordings say what upstream answered
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from dray.api.codec import parse_json
@@ -28,8 +26,7 @@ from dray.api.strategy import (
 from dray.api.wire import Time, replace
 from dray.errors import FieldError
 from dray.validation import validate_create, validate_status_update, validate_update
-
-FIXTURES = Path(__file__).parent / "fixtures"
+from tests.conformance.recordings import read_recording
 
 # Recorded cases give times where they matter; this one only has to be some time.
 NOW = Time.parse("2025-06-01T00:00:00Z")
@@ -59,19 +56,15 @@ class Case:
 def read_cases(*names: str) -> Iterator[Case]:
     """The cases of these recordings that reached validation, in their order."""
     for name in names:
-        with gzip.open(FIXTURES / f"validate-{name}.jsonl.gz", "rt") as lines:
-            next(lines)  # where the recording comes from
-            for number, line in enumerate(lines):
-                case = json.loads(line)
-                request, answer = case["request"], case["answer"]
-                if "errors" not in answer:
-                    continue
-                # Gates of upstream's own machinery (which rules count) are no gates of dray's.
-                if not FEATURES.keys() >= (request.get("gates") or {}).keys():
-                    continue
-                found = Case(f"{name}-{number}: {request['name']}", request, answer)
-                if found.texts != [UNCONDITIONAL]:
-                    yield found
+        for number, (request, answer) in enumerate(read_recording(f"validate-{name}")):
+            if "errors" not in answer:
+                continue
+            # Gates of upstream's own machinery (which rules count) are no gates of dray's.
+            if not FEATURES.keys() >= (request.get("gates") or {}).keys():
+                continue
+            found = Case(f"{name}-{number}: {request['name']}", request, answer)
+            if found.texts != [UNCONDITIONAL]:
+                yield found
 
 
 def answer(request: dict[str, Any]) -> list[FieldError]:

@@ -9,6 +9,7 @@ from typing import Final
 
 from dray.api import names
 from dray.api.equality import semantically_equal
+from dray.api.pod_resources import is_extended_resource
 from dray.api.resource import DeviceClass, DeviceClassSpec
 from dray.errors import FieldErrorType
 from dray.validation.findings import Findings
@@ -19,7 +20,6 @@ from dray.validation.rules import (
     LONG_NAME,
     check_size,
     declare_dns_subdomain,
-    extended_resource_name_holds,
 )
 from dray.validation.selectors import SELECTORS_MAX, check_selectors
 
@@ -81,7 +81,7 @@ def _check_spec(
             path = f"spec.config[{index}]"
             check_device_configuration(found, config.opaque, path, stored=stored)
     name = spec.extended_resource_name
-    if name is not None and not extended_resource_name_holds(name):
+    if name is not None and not is_extended_resource(name):
         found.invalid(
             "spec.extendedResourceName",
             name,

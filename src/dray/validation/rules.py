@@ -49,7 +49,6 @@ __all__ = [
     "declare_pool_name",
     "declare_unique",
     "declare_uuid",
-    "extended_resource_name_holds",
 ]
 
 # A driver's name is a domain, and a domain is what qualifies a name.
@@ -250,23 +249,8 @@ def _check_identifier(
         found.invalid(path, value, message, origin=origin, shared=shared)
 
 
-def extended_resource_name_holds(value: str) -> bool:
-    """Whether pods may ask for this name in resources.requests and have a device found for it."""
-    return (
-        "/" in value
-        and "kubernetes.io/" not in value
-        and not value.startswith("requests.")
-        and not names.label_key(f"requests.{value}")
-    )
-
-
-_UUID_PATTERN: Final = re.compile(
-    r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.ASCII
-)
-
-
 def check_uuid(found: Findings, value: str, path: str, *, shared: bool | None = None) -> None:
-    if _UUID_PATTERN.fullmatch(value):
+    if not names.uuid(value):
         return
     problem = _uuid_problem(value)
     detail = (
@@ -298,7 +282,7 @@ def _uuid_problem(value: str) -> str:
         return "" if re.fullmatch("[0-9a-fA-F]{32}", value) else "invalid UUID format"
     elif length != 36:
         return f"invalid UUID length: {length}"
-    return "" if _UUID_PATTERN.fullmatch(value.lower()) else "invalid UUID format"
+    return "invalid UUID format" if names.uuid(value.lower()) else ""
 
 
 # Lists and changes -----------------------------------------------------------------------------

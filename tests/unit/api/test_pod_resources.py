@@ -206,3 +206,18 @@ def test_huge_pages_of_containers_are_the_pods_too() -> None:
     pages = {"hugepages-2Mi": "4Mi"}
     spec = PodSpec(containers=(container(pages, pages),), resources=resources({"cpu": "1"}))
     assert filled(spec) == ({"cpu": "1", **pages}, pages)
+
+
+@pytest.mark.parametrize(
+    ("value", "good"),
+    [
+        ("example.com/gpu", True),
+        ("gpu", False),
+        ("kubernetes.io/gpu", False),
+        ("requests.example.com/gpu", False),
+        ("example.com/-gpu", False),
+        ("example.com/" + "a" * 64, False),
+    ],
+)
+def test_an_extended_resource_name_has_a_domain_of_its_own(value: str, good: bool) -> None:
+    assert is_extended_resource(value) is good

@@ -127,21 +127,6 @@ def test_a_share_id_is_a_uuid_in_small_letters(value: str, detail: str | None) -
     assert holds(rules.declare_uuid, value) is (detail is None)
 
 
-@pytest.mark.parametrize(
-    ("value", "good"),
-    [
-        ("example.com/gpu", True),
-        ("gpu", False),
-        ("kubernetes.io/gpu", False),
-        ("requests.example.com/gpu", False),
-        ("example.com/-gpu", False),
-        ("example.com/" + "a" * 64, False),
-    ],
-)
-def test_an_extended_resource_name_has_a_domain_of_its_own(value: str, good: bool) -> None:
-    assert rules.extended_resource_name_holds(value) is good
-
-
 def test_limits_count_bytes() -> None:
     assert rules.byte_length("abc") == 3
     assert rules.byte_length("é€😀") == 2 + 3 + 4
