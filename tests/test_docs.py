@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -60,6 +62,28 @@ def test_a_dray_command_in_the_docs_runs(page: str, line: str) -> None:
     )
     assert done.returncode in (0, 1), done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_the_readmes_python_gives_the_command_lines_answer(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    ((_, code),) = [
+        (language, body)
+        for language, body in FENCE.findall((ROOT / "README.md").read_text())
+        if language == "python"
+    ]
+    request = {"name": "GPU", "exactly": {"deviceClassName": "gpu.example.com"}}
+    claim = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": "c"},
+        "spec": {"devices": {"requests": [request]}},
+    }
+    names: dict[str, Any] = {"data": json.dumps(claim).encode()}
+    exec(code, names)
+    printed = capsys.readouterr().out
+    assert printed.startswith('spec.devices.requests[0].name: Invalid value: "GPU"')
+    assert names["received"].object.spec.devices.requests[0].exactly.count == 1
 
 
 def test_make_targets_in_the_docs_exist() -> None:
