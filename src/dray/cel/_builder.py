@@ -20,7 +20,6 @@ from dray.cel._macros import MACROS, Expander, MacroError
 from dray.cel._nodes import (
     Broken,
     Call,
-    Constant,
     FieldEntry,
     Identifier,
     ListLiteral,
@@ -30,9 +29,9 @@ from dray.cel._nodes import (
     MessageLiteral,
     Node,
     Select,
-    UInt,
 )
 from dray.cel._source import Issues
+from dray.cel._values import Constant, UInt
 
 __all__ = [
     "CONDITIONAL",

@@ -39,12 +39,12 @@ from dray.cel._nodes import (
     MessageLiteral,
     Node,
     Select,
-    UInt,
 )
 from dray.cel._source import Issues
 from dray.cel._trampoline import Steps, done, run
 from dray.cel._types import Kind, Type, describe, describe_signature
 from dray.cel._unify import Substitution, most_general
+from dray.cel._values import UInt
 
 __all__ = [
     "check",

@@ -16,7 +16,6 @@ from typing import Final, TypeAlias
 from dray.cel._nodes import (
     Call,
     Comprehension,
-    Constant,
     FieldEntry,
     Identifier,
     ListLiteral,
@@ -28,6 +27,7 @@ from dray.cel._nodes import (
     Select,
 )
 from dray.cel._trampoline import Steps, run
+from dray.cel._values import Constant
 
 __all__ = [
     "ACCUMULATOR",

@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from dray.cel._types import Type
+from dray.cel._values import Constant
 
 __all__ = [
     "Broken",
     "Call",
     "CheckedExpression",
     "Comprehension",
-    "Constant",
     "FieldEntry",
     "Identifier",
     "ListLiteral",
@@ -32,18 +32,7 @@ __all__ = [
     "MessageLiteral",
     "Node",
     "Select",
-    "UInt",
 ]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class UInt:
-    """An unsigned integer constant; a plain int is CEL's signed one."""
-
-    value: int
-
-
-Constant: TypeAlias = bool | int | UInt | float | str | bytes | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,16 +14,8 @@ from __future__ import annotations
 from typing import Final
 
 from dray.cel._builder import INDEX, OPTIONAL_INDEX, OPTIONAL_SELECT
-from dray.cel._constants import (
-    ConversionError,
-    Duration,
-    ListConstant,
-    MapConstant,
-    Timestamp,
-    Value,
-    convert,
-    is_conversion,
-)
+from dray.cel._failures import Failure
+from dray.cel._library.conversions import convert, is_conversion
 from dray.cel._names import RUNTIME_TYPES
 from dray.cel._nodes import (
     Call,
@@ -36,11 +28,11 @@ from dray.cel._nodes import (
     MessageLiteral,
     Node,
     Select,
-    UInt,
 )
 from dray.cel._regex import PatternError, validate_pattern
 from dray.cel._trampoline import Steps, done, run
 from dray.cel._types import Kind, Type
+from dray.cel._values import Duration, Timestamp, UInt, Unhashable, Value, encode_key, type_of
 
 __all__ = [
     "PlanError",
@@ -69,8 +61,8 @@ _GO_TYPES: Final[dict[type, str]] = {
     Duration: "types.Duration",
     Timestamp: "types.Timestamp",
     Type: "*types.Type",
-    ListConstant: "*types.baseList",
-    MapConstant: "*types.baseMap",
+    list: "*types.baseList",
+    dict: "*types.baseMap",
 }
 """Upstream names its own implementation's types when it refuses an index."""
 
@@ -132,7 +124,7 @@ class _Planner:
             return _converted(node.function, values)
         if node.function == "@in" and self._checked.overloads[node.id] == ("in_list",):
             listed = values[1]
-            if isinstance(listed, ListConstant) and not listed.elements:
+            if isinstance(listed, list) and not listed:
                 return False
         pattern_index = _PATTERN_ARGUMENT.get(node.function)
         if pattern_index is not None and pattern_index < len(values):
@@ -150,23 +142,25 @@ class _Planner:
                 constant = False
             else:
                 elements.append(value)
-        return ListConstant(tuple(elements)) if constant else _VARIES
+        return elements if constant else _VARIES
 
     def _map(self, node: MapLiteral) -> Steps[Value | _NotConstant]:
         constant = True
-        keys = []
+        keys, values = [], []
         for entry in node.entries:
             key = yield self.plan(entry.key)
             value = yield self.plan(entry.value)
             keys.append(key)
+            values.append(value)
             if isinstance(key, _NotConstant) or isinstance(value, _NotConstant):
                 constant = False
         if not constant:
             return _VARIES
-        # Upstream does not survive this: its map cannot hold such a key.
-        if any(isinstance(key, bytes) for key in keys):
-            raise PlanError("bytes cannot be a key of a map")
-        return MapConstant()
+        try:
+            return dict(zip(map(encode_key, keys), values, strict=True))
+        except Unhashable as error:
+            # Upstream does not survive this: its map cannot hold such a key.
+            raise PlanError(f"{type_of(error.value).name} cannot be a key of a map") from None
 
 
 def _converted(function: str, values: list[Value | _NotConstant]) -> Value | _NotConstant:
@@ -175,7 +169,7 @@ def _converted(function: str, values: list[Value | _NotConstant]) -> Value | _No
         return _VARIES
     try:
         return convert(function, value)
-    except ConversionError as error:
+    except Failure as error:
         raise PlanError(str(error)) from None
 
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from dray.cel._constants import ConversionError, convert
+from dray.cel._failures import Failure
 from dray.cel._format import check_format
+from dray.cel._library.conversions import convert
 from dray.cel._nodes import (
     Call,
     CheckedExpression,
@@ -98,7 +99,7 @@ def _check_argument(node: Call, issues: Issues) -> None:
             validate_pattern(argument.value)
         else:
             convert(node.function, argument.value)
-    except (ConversionError, PatternError):
+    except (Failure, PatternError):
         issues.report(argument.offset, f"invalid {node.function} argument")
 
 

@@ -5,8 +5,9 @@ import pytest
 from dray.cel import _types as types
 from dray.cel._call_cost import CallCost, Called, Operand, call_cost
 from dray.cel._estimate import MAX, ONE, Range
-from dray.cel._nodes import Constant, Literal
+from dray.cel._nodes import Literal
 from dray.cel._types import Type
+from dray.cel._values import Constant
 
 
 def operand(type_: Type, size: int | None = None, value: Constant = None) -> Operand:

@@ -14,7 +14,6 @@ from dray.cel._nodes import (
     MessageLiteral,
     Node,
     Select,
-    UInt,
 )
 from dray.cel._parser import TooDeep, parse
 from dray.cel._source import Issues, Source
@@ -29,8 +28,6 @@ def tree(text: str) -> Node | None:
 def shown(node: Node | None) -> str:
     """The tree with every operator written as a call."""
     match node:
-        case Literal(_, _, UInt() as value):
-            return f"{value.value}u"
         case Literal():
             return repr(node.value)
         case Identifier():

@@ -3,17 +3,9 @@ from __future__ import annotations
 import pytest
 
 from dray.cel import _types as types
-from dray.cel._constants import (
-    ConversionError,
-    Duration,
-    ListConstant,
-    Timestamp,
-    Value,
-    convert,
-    is_conversion,
-    type_of,
-)
-from dray.cel._nodes import UInt
+from dray.cel._failures import Failure
+from dray.cel._library.conversions import convert, is_conversion
+from dray.cel._values import Duration, Timestamp, UInt, Value, type_of
 
 
 @pytest.mark.parametrize(
@@ -46,7 +38,7 @@ def test_a_constant_is_converted(function: str, value: Value, result: Value) -> 
 def test_unsigned_integers_stay_apart_from_integers() -> None:
     converted = convert("uint", 3)
     assert isinstance(converted, UInt)
-    assert converted.value == 3
+    assert converted == 3
 
 
 @pytest.mark.parametrize(
@@ -66,14 +58,14 @@ def test_unsigned_integers_stay_apart_from_integers() -> None:
             "type conversion error from 'string' to 'google.protobuf.Duration'",
         ),
         ("timestamp", 253402300800, "timestamp overflow"),
-        ("int", ListConstant(()), "no such overload: int(list)"),
+        ("int", [], "no such overload: int(list)"),
         ("string", None, "no such overload: string(null_type)"),
     ],
 )
 def test_what_cannot_be_converted_says_so_as_upstream_does(
     function: str, value: Value, message: str
 ) -> None:
-    with pytest.raises(ConversionError) as refused:
+    with pytest.raises(Failure) as refused:
         convert(function, value)
     assert str(refused.value) == message
 

@@ -1,8 +1,4 @@
-"""Constants that are worked out when an expression is compiled, and their conversions.
-
-Upstream's planner converts a constant on the spot (`int("5")`), builds lists and maps of
-constants, and refuses the expression when a conversion fails. This module knows just enough
-values for that; the evaluator has its own.
+"""Conversions between types: `int("5")`, `string(1.5)`, `timestamp("…")`, `type(x)`, `dyn(x)`.
 
 Upstream counterparts: ConvertToType of the types in cel-go common/types, Go's strconv and time.
 """
@@ -12,90 +8,20 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Final, TypeAlias
 
 from dray.cel import _types as types
-from dray.cel._nodes import Constant, UInt
+from dray.cel._failures import Failure
 from dray.cel._types import Type
+from dray.cel._values import INT_MAX, INT_MIN, UINT_MAX, Duration, Timestamp, UInt, Value, type_of
 
-__all__ = [
-    "ConversionError",
-    "Duration",
-    "ListConstant",
-    "MapConstant",
-    "Timestamp",
-    "Value",
-    "convert",
-    "is_conversion",
-    "type_of",
-]
+__all__ = ["convert", "is_conversion"]
 
-_INT_MIN: Final = -(2**63)
-_INT_MAX: Final = 2**63 - 1
-_UINT_MAX: Final = 2**64 - 1
 _SECONDS_MIN: Final = -62135596800
 _SECONDS_MAX: Final = 253402300799
 """Year 1 to year 9999, in seconds since 1970."""
-
-
-@dataclass(frozen=True, slots=True)
-class Duration:
-    nanoseconds: int
-
-
-@dataclass(frozen=True, slots=True)
-class Timestamp:
-    seconds: int
-    nanoseconds: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ListConstant:
-    elements: tuple[Value, ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class MapConstant:
-    pass
-
-
-Value: TypeAlias = Constant | Duration | Timestamp | Type | ListConstant | MapConstant
-
-
-class ConversionError(ValueError):
-    """A constant cannot become what the expression makes of it; the text is upstream's."""
-
-
-def type_of(value: Value) -> Type:
-    """The value's type at run time, without what a list or map is made of."""
-    match value:
-        case bool():
-            return types.BOOL
-        case int():
-            return types.INT
-        case UInt():
-            return types.UINT
-        case float():
-            return types.DOUBLE
-        case str():
-            return types.STRING
-        case bytes():
-            return types.BYTES
-        case None:
-            return types.NULL
-        case Duration():
-            return types.DURATION
-        case Timestamp():
-            return types.TIMESTAMP
-        case Type():
-            return types.TYPE
-        case ListConstant():
-            return types.list_of(types.DYN)
-        case MapConstant():
-            return types.map_of(types.DYN, types.DYN)
 
 
 def is_conversion(function: str) -> bool:
@@ -112,13 +38,11 @@ def convert(function: str, value: Value) -> Value:
     target, conversions = _CONVERSIONS[function]
     conversion = conversions.get(source.name)
     if conversion is None:
-        raise ConversionError(f"no such overload: {function}({source.name})")
+        raise Failure(f"no such overload: {function}({source.name})")
     try:
         return conversion(value)
     except _Unconvertible:
-        raise ConversionError(
-            f"type conversion error from '{source.name}' to '{target.name}'"
-        ) from None
+        raise Failure(f"type conversion error from '{source.name}' to '{target.name}'") from None
 
 
 class _Unconvertible(Exception):
@@ -134,12 +58,12 @@ def _same(value: Value) -> Value:
 
 def _text_to_int(value: Value) -> Value:
     assert isinstance(value, str)
-    return _ranged(_whole(value, "[+-]?[0-9]+"), _INT_MIN, _INT_MAX)
+    return _ranged(_whole(value, "[+-]?[0-9]+"), INT_MIN, INT_MAX)
 
 
 def _text_to_uint(value: Value) -> Value:
     assert isinstance(value, str)
-    return UInt(_ranged(_whole(value, "[0-9]+"), 0, _UINT_MAX))
+    return UInt(_ranged(_whole(value, "[0-9]+"), 0, UINT_MAX))
 
 
 def _whole(text: str, pattern: str) -> int:
@@ -159,29 +83,29 @@ def _ranged(number: int, least: int, most: int) -> int:
 def _double_to_int(value: Value) -> Value:
     assert isinstance(value, float)
     # The bounds themselves are not exact as doubles, so they are out.
-    if math.isnan(value) or not float(_INT_MIN) < value < float(_INT_MAX):
-        raise ConversionError("integer overflow")
+    if math.isnan(value) or not float(INT_MIN) < value < float(INT_MAX):
+        raise Failure("integer overflow")
     return int(value)
 
 
 def _double_to_uint(value: Value) -> Value:
     assert isinstance(value, float)
-    if math.isnan(value) or not 0 <= value < float(_UINT_MAX):
-        raise ConversionError("unsigned integer overflow")
+    if math.isnan(value) or not 0 <= value < float(UINT_MAX):
+        raise Failure("unsigned integer overflow")
     return UInt(int(value))
 
 
 def _uint_to_int(value: Value) -> Value:
     assert isinstance(value, UInt)
-    if value.value > _INT_MAX:
-        raise ConversionError("integer overflow")
-    return value.value
+    if value > INT_MAX:
+        raise Failure("integer overflow")
+    return int(value)
 
 
 def _int_to_uint(value: Value) -> Value:
     assert isinstance(value, int)
     if value < 0:
-        raise ConversionError("unsigned integer overflow")
+        raise Failure("unsigned integer overflow")
     return UInt(value)
 
 
@@ -196,8 +120,8 @@ def _timestamp_to_int(value: Value) -> Value:
 
 
 def _number_to_double(value: Value) -> Value:
-    assert isinstance(value, int | UInt)
-    return float(value.value if isinstance(value, UInt) else value)
+    assert isinstance(value, int)
+    return float(value)
 
 
 _DOUBLE: Final = re.compile(
@@ -253,7 +177,7 @@ def _bytes_to_text(value: Value) -> Value:
     try:
         return value.decode()
     except UnicodeDecodeError:
-        raise ConversionError("invalid UTF-8 in bytes, cannot convert to string") from None
+        raise Failure("invalid UTF-8 in bytes, cannot convert to string") from None
 
 
 def _bool_to_text(value: Value) -> Value:
@@ -261,8 +185,8 @@ def _bool_to_text(value: Value) -> Value:
 
 
 def _number_to_text(value: Value) -> Value:
-    assert isinstance(value, int | UInt)
-    return str(value.value if isinstance(value, UInt) else value)
+    assert isinstance(value, int)
+    return str(int(value))
 
 
 def _double_to_text(value: Value) -> Value:
@@ -360,7 +284,7 @@ def _text_to_timestamp(value: Value) -> Value:
         raise _Unconvertible from None
     seconds = (moment - _EPOCH) // timedelta(seconds=1) - offset
     if year == 0 or not _SECONDS_MIN <= seconds <= _SECONDS_MAX:
-        raise ConversionError("timestamp overflow")
+        raise Failure("timestamp overflow")
     return Timestamp(seconds, int((match[7] or "0")[:9].ljust(9, "0")))
 
 
@@ -370,7 +294,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 def _int_to_timestamp(value: Value) -> Value:
     assert isinstance(value, int)
     if not _SECONDS_MIN <= value <= _SECONDS_MAX:
-        raise ConversionError("timestamp overflow")
+        raise Failure("timestamp overflow")
     return Timestamp(value, 0)
 
 
