@@ -1,9 +1,11 @@
 // Command cel answers what Kubernetes' own compiler for device expressions
-// says about an expression. It reads one JSON object per line on standard
-// input and writes one per line on standard output, in the same order.
+// says about an expression, and what the expression says about devices. It
+// reads one JSON object per line on standard input and writes one per line on
+// standard output, in the same order.
 //
 // With -functions it prints, instead, the functions the two environments
-// declare, one overload per line as JSON.
+// declare, one overload per line as JSON. With -spec DIRECTORY it prints the
+// cases of CEL's own conformance tests found there, with upstream's answers.
 package main
 
 import (
@@ -15,7 +17,6 @@ import (
 	"os"
 	"sort"
 
-	"github.com/google/cel-go/cel"
 	"k8s.io/apiserver/pkg/cel/environment"
 	dracel "k8s.io/dynamic-resource-allocation/cel"
 )
@@ -28,6 +29,13 @@ type question struct {
 	ListTypeAttributes bool   `json:"listTypeAttributes"`
 	Stored             bool   `json:"stored"`
 	Derived            bool   `json:"derived"`
+	// Devices to evaluate the expression for, in order.
+	Devices []device `json:"devices,omitempty"`
+	// CostLimit of an evaluation, instead of the one Kubernetes has.
+	CostLimit *uint64 `json:"costLimit,omitempty"`
+	// Any allows a result of any type, and Variables beside the device.
+	Any       bool       `json:"any,omitempty"`
+	Variables []variable `json:"variables,omitempty"`
 }
 
 type answer struct {
@@ -36,27 +44,43 @@ type answer struct {
 	OutputType string `json:"outputType,omitempty"`
 	MaxCost    uint64 `json:"maxCost"`
 	Panic      string `json:"panic,omitempty"`
+	// Evaluations has one answer for each device of the question.
+	Evaluations []evaluation `json:"evaluations,omitempty"`
 }
 
-func compile(q question) (a answer) {
-	defer func() {
-		if r := recover(); r != nil {
-			a = answer{Panic: fmt.Sprint(r)}
-		}
-	}()
+func (q question) text() string {
+	if q.Bytes != nil {
+		return string(q.Bytes)
+	}
+	return q.Expression
+}
+
+func (q question) compile(text string) dracel.CompilationResult {
 	envType := environment.NewExpressions
 	if q.Stored {
 		envType = environment.StoredExpressions
-	}
-	text := q.Expression
-	if q.Bytes != nil {
-		text = string(q.Bytes)
 	}
 	compiler := dracel.GetCompiler(dracel.Features{
 		EnableConsumableCapacity: q.ConsumableCapacity,
 		EnableListTypeAttributes: q.ListTypeAttributes,
 	})
-	result := compiler.CompileCELExpression(text, dracel.Options{EnvType: &envType, DerivedAttribute: q.Derived})
+	return compiler.CompileCELExpression(text, dracel.Options{
+		EnvType:          &envType,
+		DerivedAttribute: q.Derived,
+		CostLimit:        q.CostLimit,
+	})
+}
+
+func respond(q question) (a answer) {
+	defer func() {
+		if r := recover(); r != nil {
+			a = answer{Panic: fmt.Sprint(r)}
+		}
+	}()
+	if q.Any {
+		return evaluateAny(q)
+	}
+	result := q.compile(q.text())
 	a.MaxCost = result.MaxCost
 	if result.OutputType != nil {
 		a.OutputType = result.OutputType.String()
@@ -64,20 +88,12 @@ func compile(q question) (a answer) {
 	if result.Error != nil {
 		a.Kind = string(result.Error.Type)
 		a.Error = result.Error.Detail
+		return a
+	}
+	for _, d := range q.Devices {
+		a.Evaluations = append(a.Evaluations, evaluate(result, d, q.Derived))
 	}
 	return a
-}
-
-func environmentFor(q question) *cel.Env {
-	envType := environment.NewExpressions
-	if q.Stored {
-		envType = environment.StoredExpressions
-	}
-	compiler := dracel.GetCompiler(dracel.Features{
-		EnableConsumableCapacity: q.ConsumableCapacity,
-		EnableListTypeAttributes: q.ListTypeAttributes,
-	})
-	return compiler.CompileCELExpression("true", dracel.Options{EnvType: &envType}).Environment
 }
 
 type declaration struct {
@@ -98,7 +114,7 @@ func printFunctions(w io.Writer) {
 		{ListTypeAttributes: true},
 		{Stored: true},
 	} {
-		functions := environmentFor(q).Functions()
+		functions := q.compile("true").Environment.Functions()
 		names := make([]string, 0, len(functions))
 		for name := range functions {
 			names = append(names, name)
@@ -129,11 +145,19 @@ func printFunctions(w io.Writer) {
 
 func main() {
 	functions := flag.Bool("functions", false, "print the declared functions")
+	spec := flag.String("spec", "", "print the conformance tests in this directory, with answers")
 	flag.Parse()
 	out := bufio.NewWriter(os.Stdout)
 	defer out.Flush()
 	if *functions {
 		printFunctions(out)
+		return
+	}
+	if *spec != "" {
+		if err := printSpec(*spec, out); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 		return
 	}
 	in := bufio.NewReader(os.Stdin)
@@ -147,7 +171,7 @@ func main() {
 			}
 			encoder := json.NewEncoder(out)
 			encoder.SetEscapeHTML(false)
-			if err := encoder.Encode(compile(q)); err != nil {
+			if err := encoder.Encode(respond(q)); err != nil {
 				fmt.Fprintln(os.Stderr, err)
 				os.Exit(1)
 			}
