@@ -21,6 +21,7 @@ from dray.cel._compiler import (
 from dray.cel._environment import Environment
 from dray.cel._limits import COST_UNKNOWN, EXPRESSION_LENGTH_MAX, SELECTOR_COST_MAX
 from dray.cel._nodes import CheckedExpression
+from dray.cel._selector import Selector
 from dray.cel._source import Issue
 from dray.cel._types import Type
 
@@ -33,6 +34,7 @@ __all__ = [
     "CompileError",
     "Environment",
     "Issue",
+    "Selector",
     "Type",
     "compile_derived_attribute",
     "compile_selector",

@@ -16,7 +16,7 @@ from typing import Final
 
 from dray.cel import _types as types
 from dray.cel._builder import OPTIONAL_SELECT
-from dray.cel._environment import DEVICE_VARIABLE, Environment
+from dray.cel._environment import Environment
 from dray.cel._functions import Function, Overload
 from dray.cel._names import (
     ENUMERATION_VALUES,
@@ -164,8 +164,9 @@ class _Checker:
         return None
 
     def _global(self, name: str, *, shadowed: bool) -> _Resolved | None:
-        if name == DEVICE_VARIABLE:
-            return _Resolved(name, types.DEVICE, shadowed)
+        variable = self._environment.variable(name)
+        if variable is not None:
+            return _Resolved(name, variable, shadowed)
         of = self._type_named(name)
         if of is not None:
             return _Resolved(name, types.type_of(of), shadowed)

@@ -9,9 +9,10 @@ Upstream counterpart: CompileCELExpression in dynamic-resource-allocation cel/co
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 
 from dray.cel import _types as types
 from dray.cel._builder import Builder, TooLarge
@@ -32,7 +33,8 @@ from dray.cel._limits import (
 )
 from dray.cel._nodes import CheckedExpression, Node
 from dray.cel._parser import TooDeep, parse
-from dray.cel._plan import PlanError, plan
+from dray.cel._planner import PlanError, plan
+from dray.cel._program import Program
 from dray.cel._source import NOWHERE, Issue, Issues, Source
 from dray.cel._syntax import report_syntax_errors
 from dray.cel._types import Kind, Type, TypeTooLarge
@@ -42,6 +44,7 @@ from dray.cel._validate import validate
 __all__ = [
     "Compilation",
     "CompileError",
+    "compile_any",
     "compile_derived_attribute",
     "compile_selector",
 ]
@@ -63,8 +66,8 @@ class CompileError:
 class Compilation:
     """What became of one expression.
 
-    `output_type` and `checked` are None unless it compiled. `max_cost` is in cost units, and
-    2^64 - 1 when it is unknown or there is nothing to estimate. `issues` repeats, with places,
+    `output_type`, `checked` and `program` are None unless it compiled. `max_cost` is in cost units,
+    and 2^64 - 1 when it is unknown or there is nothing to estimate. `issues` repeats, with places,
     what the error's detail shows as text.
     """
 
@@ -74,6 +77,7 @@ class Compilation:
     output_type: Type | None = None
     max_cost: int = COST_UNKNOWN
     checked: CheckedExpression | None = None
+    program: Program | None = None
 
     @property
     def ok(self) -> bool:
@@ -82,12 +86,21 @@ class Compilation:
 
 def compile_selector(text: str, environment: Environment) -> Compilation:
     """Compile an expression that says whether a device fits: it must be a bool, or unknown."""
-    return _compile(text, environment, False)
+    return _compile(text, environment, _wrong_selector)
 
 
 def compile_derived_attribute(text: str, environment: Environment) -> Compilation:
     """Compile an expression that computes an attribute: a scalar, or where allowed a list."""
-    return _compile(text, environment, True)
+    return _compile(text, environment, _wrong_attribute)
+
+
+def compile_any(text: str, environment: Environment) -> Compilation:
+    """Compile an expression whose value may be of any type."""
+    return _compile(text, environment, _nothing_wrong)
+
+
+_ResultRule: TypeAlias = Callable[[Type, Environment], str | None]
+"""What is wrong with an expression of this type, if anything."""
 
 
 class _TooLargeToKeep(Exception):
@@ -98,16 +111,16 @@ class _TooLargeToKeep(Exception):
         self.compilation = compilation
 
 
-def _compile(text: str, environment: Environment, derived: bool) -> Compilation:
+def _compile(text: str, environment: Environment, rule: _ResultRule) -> Compilation:
     try:
-        return _kept(text, environment, derived)
+        return _kept(text, environment, rule)
     except _TooLargeToKeep as large:
         return large.compilation
 
 
 @lru_cache(COMPILATIONS_CACHED_MAX)
-def _kept(text: str, environment: Environment, derived: bool) -> Compilation:
-    compilation = _compiled(text, environment, derived=derived)
+def _kept(text: str, environment: Environment, rule: _ResultRule) -> Compilation:
+    compilation = _compiled(text, environment, rule)
     checked, error = compilation.checked, compilation.error
     if checked is not None and len(checked.types) > CACHED_NODES_MAX:
         raise _TooLargeToKeep(compilation)
@@ -116,7 +129,7 @@ def _kept(text: str, environment: Environment, derived: bool) -> Compilation:
     return compilation
 
 
-def _compiled(text: str, environment: Environment, *, derived: bool) -> Compilation:
+def _compiled(text: str, environment: Environment, rule: _ResultRule) -> Compilation:
     # A lone surrogate is no character: it reads as what UTF-8 decoding would have put there.
     legible = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     length = len(legible.encode())
@@ -139,10 +152,10 @@ def _compiled(text: str, environment: Environment, *, derived: bool) -> Compilat
         if issues:
             return _refused_with(text, issues)
         output_type = checked.type(checked.root)
-        wrong = (_wrong_attribute if derived else _wrong_selector)(output_type, environment)
+        wrong = rule(output_type, environment)
         if wrong is not None:
             return _refused(text, "invalid", wrong)
-        plan(checked)
+        program = Program(plan(checked))
     except PlanError as error:
         return _refused(text, "internal", f"program instantiation failed: {error}")
     return Compilation(
@@ -150,6 +163,7 @@ def _compiled(text: str, environment: Environment, *, derived: bool) -> Compilat
         output_type=output_type,
         max_cost=max_cost(checked, environment),
         checked=checked,
+        program=program,
     )
 
 
@@ -187,6 +201,10 @@ def _check(root: Node, environment: Environment, issues: Issues) -> CheckedExpre
         issues.report(NOWHERE, f"expression needs more than {TYPE_STEPS_MAX} steps to find types")
         return None
     return None if issues else checked
+
+
+def _nothing_wrong(_: Type, __: Environment) -> str | None:
+    return None
 
 
 def _wrong_selector(type_: Type, environment: Environment) -> str | None:

@@ -54,12 +54,20 @@ class Shape:
 class Environment:
     """The switches: the gates DRAConsumableCapacity and DRAListTypeAttributes, and `stored`.
 
-    `stored` is for expressions read back from the store: the gates no longer count.
+    `stored` is for expressions read back from the store: the gates no longer count. `variables`
+    declares variables besides `device`, by name; no Kubernetes API has any.
     """
 
     consumable_capacity: bool = True
     list_type_attributes: bool = False
     stored: bool = False
+    variables: tuple[tuple[str, Type], ...] = ()
+
+    def variable(self, name: str) -> Type | None:
+        """The type of a variable, None if there is none of that name."""
+        if name == DEVICE_VARIABLE:
+            return types.DEVICE
+        return dict(self.variables).get(name) if self.variables else None
 
     @property
     def allows_lists(self) -> bool:

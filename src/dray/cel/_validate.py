@@ -26,7 +26,7 @@ from dray.cel._nodes import (
     Node,
     Select,
 )
-from dray.cel._plan import PlanError
+from dray.cel._planner import PlanError
 from dray.cel._regex import PatternError, validate_pattern
 from dray.cel._source import Issues
 from dray.cel._types import Type, describe

@@ -95,21 +95,23 @@ def find(mapping: dict[Key, Value], key: Value) -> tuple[Value, bool]:
     encoded = encode_key(key)
     if encoded in mapping:
         return mapping[encoded], True
-    if kind in _NUMBERS:
-        for other in _NUMBERS:
-            converted = _lossless(key, other)
-            if converted is not None and (other, converted) in mapping:
-                return mapping[(other, converted)], True
+    for other in _ALSO_LOOKED_FOR.get(kind, ()):
+        converted = _lossless(key, other)
+        if converted is not None and (other, converted) in mapping:
+            return mapping[(other, converted)], True
     return None, False
 
 
 _NUMBERS: Final = (int, UInt, float)
+_ALSO_LOOKED_FOR: Final[dict[type, tuple[type, ...]]] = {
+    float: (int, UInt),
+    int: (UInt,),
+    UInt: (int,),
+}
+"""Under which other types a number is looked for. No number finds a key that is a double."""
 
 
 def _lossless(number: Value, kind: type) -> Value:
-    if kind is float:
-        converted = float(number)
-        return converted if converted == number else None
     if type(number) is float and not number.is_integer():
         return None
     whole = int(number)

@@ -28,7 +28,7 @@ ONE = Quantity.parse("1")
         (UInt(1), 1),
         (2**53 + 1, float(2**53)),
         ([1, UInt(2)], [1.0, 2]),
-        ({(int, 1): "a"}, {(float, 1.0): "a"}),
+        ({(float, 1.0): "a"}, {(int, 1): "a"}),
         (None, None),
         (NONE, NONE),
         (Optional(1), Optional(1.0)),

@@ -1,0 +1,212 @@
+"""Calls of functions: evaluate the operands, charge for the call, find the implementation, call it.
+
+Which implementation is meant follows from the type the first operand has at run time; where the
+types were known when the expression was checked, they are the same. A failing operand does not
+keep upstream from evaluating the other one of a binary operator, nor from charging for the call,
+and so it is here.
+
+Upstream counterparts: evalUnary, evalBinary and evalVarArgs in cel-go interpreter/interpretable.go,
+dispatch in common/decls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, TypeAlias
+
+from dray.cel._attributes import Step
+from dray.cel._failures import Failure, no_such_overload
+from dray.cel._frame import Frame
+from dray.cel._library.functions import FUNCTIONS
+from dray.cel._library.table import Implementation
+from dray.cel._runtime_cost import ArgumentCharge, ResultCharge, call_charge
+from dray.cel._values import Duration, Timestamp, Value
+
+__all__ = ["call_step"]
+
+_SEQUENTIAL: Final = frozenset(
+    {
+        "add", "compareTo", "containsCIDR", "containsIP", "findAll", "flatten", "getDate",
+        "getDayOfMonth", "getDayOfWeek", "getDayOfYear", "getFullYear", "getHours",
+        "getMilliseconds", "getMinutes", "getMonth", "getSeconds", "indexOf", "isGreaterThan",
+        "isLessThan", "isSemver", "join", "lastIndexOf", "semver", "split", "sub", "substring",
+    }
+)  # fmt: skip
+"""Functions that upstream dispatches as if they took any number of operands, when it has to choose
+among overloads: it then stops at the first operand that fails."""
+
+_BY_TRAIT: Final = frozenset(
+    {"-_", "_%_", "_*_", "_+_", "_-_", "_/_", "_<_", "_<=_", "_>_", "_>=_", "matches", "size",
+     "sort", "@sortByAssociatedKeys"}
+)  # fmt: skip
+"""Functions that upstream finds by what a value can do, and that fail in other words."""
+
+_RECEIVERS: Final = frozenset({str, Timestamp, Duration})
+"""Types that upstream asks themselves when it finds no function for them."""
+
+_Before: TypeAlias = Callable[[Sequence[Value]], int]
+_After: TypeAlias = Callable[[Sequence[Value], Value], int]
+
+
+def call_step(
+    function: str, overload: str, operands: list[Step], implementation: Implementation | None = None
+) -> Step:
+    """The step that calls `function`; `implementation` is for the few that take any type."""
+    called = implementation or _dispatched(function)
+    charge = call_charge(function, overload)
+    sequential = function == "format" or (not overload and function in _SEQUENTIAL)
+    if isinstance(charge, ResultCharge) or len(operands) > 2 or sequential:
+        after = charge.fn if isinstance(charge, ResultCharge) else None
+        before = _charger(charge)
+        return _sequential(called, operands, before, after, strict=len(operands) > 2 or sequential)
+    if not operands:
+        return _nullary(called, charge)
+    if len(operands) == 1:
+        return _unary(called, operands[0], charge)
+    return _binary(called, operands[0], operands[1], charge)
+
+
+def _charger(charge: int | ArgumentCharge | ResultCharge) -> _Before | None:
+    if isinstance(charge, ArgumentCharge):
+        return charge.fn
+    if isinstance(charge, int):
+        constant = charge
+        return lambda _: constant
+    return None
+
+
+def _dispatched(function: str) -> Implementation:
+    by_type = FUNCTIONS.get(function, {})
+
+    def call(*operands: Value) -> Value:
+        implementation = by_type.get(type(operands[0]) if operands else object)
+        if implementation is None:
+            raise _not_found(function, operands)
+        return implementation(*operands)
+
+    return call
+
+
+def _not_found(function: str, operands: Sequence[Value]) -> Failure:
+    if function not in _BY_TRAIT:
+        return no_such_overload(function, *operands)
+    if type(operands[0]) in _RECEIVERS:
+        return Failure("no such overload")
+    return Failure(f"no such overload: {function}")
+
+
+def _nullary(call: Implementation, charge: int | ArgumentCharge) -> Step:
+    cost = charge if isinstance(charge, int) else charge.fn(())
+
+    def step(frame: Frame) -> Value:
+        frame.cost += cost
+        return call()
+
+    return step
+
+
+def _unary(call: Implementation, operand: Step, charge: int | ArgumentCharge) -> Step:
+    if isinstance(charge, int):
+        cost = charge
+
+        def step(frame: Frame) -> Value:
+            frame.cost += cost
+            return call(operand(frame))
+
+        return step
+    price = charge.fn
+
+    def priced(frame: Frame) -> Value:
+        try:
+            value = operand(frame)
+        except Failure as error:
+            frame.charge(price((error,)))
+            raise
+        frame.charge(price((value,)))
+        return call(value)
+
+    return priced
+
+
+def _binary(call: Implementation, left: Step, right: Step, charge: int | ArgumentCharge) -> Step:
+    if isinstance(charge, int):
+        cost = charge
+
+        def step(frame: Frame) -> Value:
+            frame.cost += cost
+            try:
+                one = left(frame)
+            except Failure:
+                _discard(right, frame)
+                raise
+            return call(one, right(frame))
+
+        return step
+    price = charge.fn
+
+    def priced(frame: Frame) -> Value:
+        failure: Failure | None = None
+        try:
+            one = left(frame)
+        except Failure as error:
+            one = failure = error
+        try:
+            other = right(frame)
+        except Failure as error:
+            other = error
+            failure = failure or error
+        frame.charge(price((one, other)))
+        if failure is not None:
+            raise failure
+        return call(one, other)
+
+    return priced
+
+
+def _discard(step: Step, frame: Frame) -> None:
+    """Evaluate for the cost alone: another operand has failed already."""
+    try:
+        step(frame)
+    except Failure:
+        return
+
+
+def _sequential(
+    call: Implementation,
+    operands: list[Step],
+    before: _Before | None,
+    after: _After | None,
+    *,
+    strict: bool,
+) -> Step:
+    """Operands in order, up to the first that fails; only a call that got them all is charged."""
+    last = len(operands) - 1
+
+    def step(frame: Frame) -> Value:
+        values: list[Value] = []
+        failure: Failure | None = None
+        for index, operand in enumerate(operands):
+            try:
+                values.append(operand(frame))
+            except Failure as error:
+                if strict and index < last:
+                    raise
+                values.append(error)
+                failure = failure or error
+        if before is not None:
+            frame.charge(before(values))
+        if failure is not None:
+            if after is not None:
+                frame.charge(after(values, failure))
+            raise failure
+        if after is None:
+            return call(*values)
+        try:
+            value = call(*values)
+        except Failure as error:
+            frame.charge(after(values, error))
+            raise
+        frame.charge(after(values, value))
+        return value
+
+    return step

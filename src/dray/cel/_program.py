@@ -1,0 +1,74 @@
+"""A compiled expression that can be evaluated, and what came of one evaluation.
+
+A Program is immutable and may be shared. Evaluating it is bounded by the cost it may have.
+
+Upstream counterpart: cel-go cel/program.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from dray.cel._failures import Abort, Failure
+from dray.cel._frame import COST_EXCEEDED, Frame
+from dray.cel._limits import SELECTOR_COST_MAX
+from dray.cel._planner import Plan
+from dray.cel._values import Value
+
+__all__ = ["Evaluation", "Program"]
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What an expression gave: a value, or the text of what went wrong; and what it cost.
+
+    `aborted` says that the evaluation was ended rather than that the expression failed.
+    """
+
+    value: Value
+    failure: str | None
+    cost: int
+    aborted: bool = False
+
+
+class Program:
+    """The steps of one expression."""
+
+    __slots__ = ("_plan",)
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+
+    def evaluate(
+        self,
+        variables: Mapping[str, Value],
+        *,
+        cost_limit: int = SELECTOR_COST_MAX,
+        cancelled: Callable[[], bool] | None = None,
+    ) -> Evaluation:
+        """Evaluate; `cancelled` is asked in long loops whether to give up."""
+        frame = Frame(variables, self._plan.slot_count, cost_limit, cancelled)
+        value, failure, aborted = None, None, False
+        try:
+            value = self._plan.step(frame)
+        except Failure as error:
+            failure = str(error)
+        except Abort as error:
+            failure, aborted = str(error), True
+        if frame.cost > frame.limit and not aborted:
+            value, failure, aborted = None, COST_EXCEEDED, True
+        return Evaluation(value, failure, frame.cost, aborted)
+
+    def run(self, variables: Mapping[str, Value]) -> Value:
+        """The value alone, within the usual limit; raises a Failure or an Abort."""
+        frame = Frame(variables, self._plan.slot_count, SELECTOR_COST_MAX, None)
+        try:
+            value = self._plan.step(frame)
+        except Failure:
+            if frame.cost > frame.limit:
+                raise Abort(COST_EXCEEDED) from None
+            raise
+        if frame.cost > frame.limit:
+            raise Abort(COST_EXCEEDED)
+        return value

@@ -1,0 +1,90 @@
+"""Evaluating expressions that are deeper than a stack.
+
+Steps call each other, a few Python calls per level of the tree, and Python lets a thousand nest. So
+a tall tree is cut into pieces, and each piece runs on the stack of a thread of its own while the
+caller waits for it. The answer is the same however deep the caller already is. No selector written
+by hand is tall enough to be cut.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Final
+
+from dray.cel._attributes import Step
+from dray.cel._frame import Frame
+from dray.cel._nodes import (
+    Broken,
+    Call,
+    Comprehension,
+    Identifier,
+    ListLiteral,
+    Literal,
+    MapLiteral,
+    MessageLiteral,
+    Node,
+    Select,
+)
+from dray.cel._values import Value
+
+__all__ = ["HEIGHT_ON_ONE_STACK_MAX", "heights", "on_fresh_stack"]
+
+HEIGHT_ON_ONE_STACK_MAX: Final = 50
+"""Levels of the tree between two cuts. One takes at most five calls, and a few cuts may be missed
+where the levels are parts of one path; a thousand calls are never reached."""
+
+
+def heights(root: Node) -> dict[int, int]:
+    """The height of every node's tree, by id; a leaf has none and is left out."""
+    found: dict[int, int] = {}
+    waiting: list[tuple[Node, bool]] = [(root, False)]
+    while waiting:
+        node, seen = waiting.pop()
+        below = _children(node)
+        if seen:
+            found[node.id] = 1 + max((found.get(child.id, 0) for child in below), default=0)
+        elif below:
+            waiting.append((node, True))
+            waiting.extend((child, False) for child in below)
+    return found
+
+
+def _children(node: Node) -> tuple[Node, ...]:
+    match node:
+        case Literal() | Identifier() | Broken():
+            return ()
+        case Select():
+            return (node.operand,)
+        case Call():
+            return node.arguments if node.target is None else (node.target, *node.arguments)
+        case ListLiteral():
+            return node.elements
+        case MapLiteral():
+            return tuple(part for entry in node.entries for part in (entry.key, entry.value))
+        case MessageLiteral():
+            return tuple(field.value for field in node.fields)
+        case Comprehension():
+            return (node.range, node.initial, node.condition, node.step, node.result)
+
+
+def on_fresh_stack(step: Step) -> Step:
+    """The same step, but for the stack it uses."""
+
+    def hop(frame: Frame) -> Value:
+        answers: list[Value] = []
+        errors: list[BaseException] = []
+
+        def work() -> None:
+            try:
+                answers.append(step(frame))
+            except BaseException as error:  # noqa: BLE001 (it is raised again where the caller waits)
+                errors.append(error)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        if errors:
+            raise errors[0]
+        return answers[0]
+
+    return hop
