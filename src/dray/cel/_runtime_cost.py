@@ -9,8 +9,8 @@ the arguments is not included, nor is what upstream does not count as a call: `_
 Whatever failed counts like a value without a size, which is 1. Two rules do not survive it, and
 upstream's evaluation with them: `distinct` and the sorts want a list, `flatten` wants an int.
 
-Addresses say how large they are by `size`: an IP's bytes, a CIDR's prefix in bytes, rounded up. A
-NamedFormat has `regex_size`, the length of the pattern it stands for.
+Kubernetes' own values are told by their `cel_type`. An IP is as large as its `bits`, a CIDR as the
+`length` of its prefix, both in whole bytes; a format has the `pattern_size` it is charged for.
 
 Upstream counterparts: cel-go interpreter/runtimecost.go (costCall), ext/lists.go and ext/sets.go
 (trackers), apiserver pkg/cel/library/cost.go (CallCost).
@@ -93,14 +93,19 @@ def _own_size(value: Value) -> int:
     """The size by which the libraries' rules count: an optional is one thing."""
     if type(value) in _SIZED:
         return len(value)
-    if getattr(value, "cel_type", None) in _ADDRESSES:
-        size: int = value.size
-        return size
+    cel_type = getattr(value, "cel_type", None)
+    if cel_type is types.IP:
+        return _whole_bytes(value.bits)
+    if cel_type is types.CIDR:
+        return _whole_bytes(value.length)
     return 1
 
 
+def _whole_bytes(bits: int) -> int:
+    return (bits + 7) // 8
+
+
 _SIZED: Final = frozenset({str, bytes, *LISTS, *MAPS})
-_ADDRESSES: Final = frozenset({types.IP, types.CIDR})
 
 _Size: TypeAlias = Callable[[Value], int]
 
@@ -269,9 +274,9 @@ def _validate(arguments: Sequence[Value]) -> int:
     # An optional format has no `validate`, but upstream looks through it before it finds out.
     while type(format_) is Optional and format_ is not NONE:
         format_ = format_.value
-    if getattr(format_, "cel_type", None) != types.FORMAT:
+    if getattr(format_, "cel_type", None) is not types.FORMAT:
         return 1
-    return _matched(_own_size(arguments[1]), format_.regex_size)
+    return _matched(_own_size(arguments[1]), format_.pattern_size)
 
 
 def _equals(arguments: Sequence[Value]) -> int:

@@ -34,19 +34,19 @@ from dray.cel._values import (
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    size: int
+    bits: int
     cel_type: ClassVar[Type] = types.IP
 
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    size: int
+    length: int
     cel_type: ClassVar[Type] = types.CIDR
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    regex_size: int
+    pattern_size: int
     cel_type: ClassVar[Type] = types.FORMAT
 
 
@@ -141,11 +141,11 @@ EQUALITY_CALLS = [
     ("_!=_", "not_equals", [DerivedQuantity(QUANTITY), ""], 0),
     ("_==_", "equals", [DerivedQuantity(QUANTITY), ""], 1),
     ("_==_", "equals", [VERSION, VERSION], 1),
-    ("_==_", "equals", [Address(16), Address(16)], 1),
-    ("_!=_", "not_equals", [Address(16), Address(16)], 2),
+    ("_==_", "equals", [Address(128), Address(128)], 1),
+    ("_!=_", "not_equals", [Address(128), Address(128)], 2),
     ("_==_", "equals", [Prefix(0), Prefix(0)], 1),
     ("_!=_", "not_equals", [Prefix(0), Prefix(0)], 0),
-    ("_!=_", "not_equals", [Optional(Address(16)), Optional(Address(16))], 2),
+    ("_!=_", "not_equals", [Optional(Address(128)), Optional(Address(128))], 2),
     ("_==_", "equals", [Link(), ""], 1),
     ("_==_", "equals", [Format(30), ""], 1),
 ]
@@ -164,7 +164,7 @@ LIST_CALLS = [
     ("isSorted", "list_bool_is_sorted_bool", [[True, False, True]], 3),
     ("isSorted", "", [FAILED], 1),
     ("indexOf", "list_a_index_of_int", [[{"a": [3, 1, 2]}], {"a": [1]}], 3),
-    ("lastIndexOf", "list_a_last_index_of_int", [[Address(4)], Address(4)], 1),
+    ("lastIndexOf", "list_a_last_index_of_int", [[Address(32)], Address(32)], 1),
     ("includes", "list_includes_dyn_dyn", [[["abcdefghijklmnop"], ["é" * 16]], "a"], 4),
     ("includes", "list_includes_dyn_dyn", [Optional([1, 2]), 1], 1),
     ("slice", "list_slice", [[3, 1, 2], 0, 9], 12),
@@ -178,7 +178,7 @@ LIST_CALLS = [
     ("lists.range", "lists_range", [FAILED], 12),
     ("flatten", "list_flatten", [[[3, 1, 2], [3, 1, 2]]], 13),
     ("flatten", "list_flatten", [FAILED], 12),
-    ("flatten", "list_flatten", [Address(4)], 15),
+    ("flatten", "list_flatten", [Address(32)], 15),
     ("flatten", "list_flatten_int", [[1, 2], 0], 11),
     ("flatten", "list_flatten_int", [list(range(11)), 7], 88),
     ("flatten", "list_flatten_int", [[[1], [2]], -1], 13),
@@ -208,21 +208,21 @@ KUBERNETES_CALLS = [
     ("isURL", "is_url_string", [NAME], 1),
     ("ip", "string_to_ip", ["1.2.3.4"], 1),
     ("ip", "string_to_ip", [LONG], 11),
-    ("ip", "cidr_ip", [Prefix(16)], 1),
+    ("ip", "cidr_ip", [Prefix(128)], 1),
     ("isIP", "is_ip", [ELEVEN], 2),
     ("ip.isCanonical", "ip_is_canonical", [LONG], 21),
     ("cidr", "string_to_cidr", ["10.0.0.0/24"], 2),
     ("isCIDR", "is_cidr", [""], 0),
-    ("masked", "cidr_masked", [Prefix(16)], 1),
-    ("containsIP", "cidr_contains_ip_ip", [Prefix(0), Address(4)], 0),
-    ("containsIP", "cidr_contains_ip_ip", [Prefix(11), Address(16)], 3),
-    ("containsIP", "cidr_contains_ip_string", [Prefix(16), "fd00:1111:2222:3333:4444::1"], 7),
-    ("containsIP", "", [Prefix(16), "fd00:1111:2222:3333:4444::1"], 4),
+    ("masked", "cidr_masked", [Prefix(128)], 1),
+    ("containsIP", "cidr_contains_ip_ip", [Prefix(0), Address(32)], 0),
+    ("containsIP", "cidr_contains_ip_ip", [Prefix(81), Address(128)], 3),
+    ("containsIP", "cidr_contains_ip_string", [Prefix(128), "fd00:1111:2222:3333:4444::1"], 7),
+    ("containsIP", "", [Prefix(128), "fd00:1111:2222:3333:4444::1"], 4),
     ("containsIP", "cidr_contains_ip_string", [FAILED, "10.0.0.1"], 2),
     ("containsIP", "", ["abcdefghijklmnop", "10.0.0.1"], 4),
-    ("containsCIDR", "cidr_contains_cidr", [Prefix(0), Prefix(2)], 1),
-    ("containsCIDR", "cidr_contains_cidr", [Prefix(11), Prefix(1)], 6),
-    ("containsCIDR", "cidr_contains_cidr_string", [Prefix(3), "10.0.0.0/8"], 4),
+    ("containsCIDR", "cidr_contains_cidr", [Prefix(0), Prefix(9)], 1),
+    ("containsCIDR", "cidr_contains_cidr", [Prefix(81), Prefix(8)], 6),
+    ("containsCIDR", "cidr_contains_cidr_string", [Prefix(24), "10.0.0.0/8"], 4),
     ("validate", "format-validate", [Format(30), ""], 8),
     ("validate", "format-validate", [Format(30), NAME], 40),
     ("validate", "format-validate", [Format(60), ELEVEN], 30),
@@ -335,8 +335,8 @@ CRASHES: list[tuple[Value, str, str]] = [
     (QUANTITY, "cel.Quantity", "Add"),
     (DerivedQuantity(QUANTITY), "*cel.Quantity", "Add"),
     (VERSION, "cel.Semver", "Add"),
-    (Address(4), "cel.IP", "Add"),
-    (Prefix(3), "cel.CIDR", "Add"),
+    (Address(32), "cel.IP", "Add"),
+    (Prefix(24), "cel.CIDR", "Add"),
     (Link(), "cel.URL", "Add"),
     (Format(30), "cel.Format", "Add"),
     (Optional([1]), "*types.Optional", "Add"),
@@ -391,8 +391,12 @@ def test_flattening_to_a_depth_that_is_no_int_crashes(depth: Value, go_type: str
         ([1, 2], 2),
         ({"a": 1}, 1),
         (MapWithDefault(), 0),
-        (Address(16), 16),
+        (Address(32), 4),
+        (Address(128), 16),
         (Prefix(0), 0),
+        (Prefix(1), 1),
+        (Prefix(80), 10),
+        (Prefix(81), 11),
         (Optional(Optional(ELEVEN)), 11),
         (NONE, 1),
         (Link(), 1),
