@@ -18,9 +18,11 @@ from dray.cel._compiler import (
     compile_derived_attribute,
     compile_selector,
 )
+from dray.cel._device import DeviceView
 from dray.cel._environment import Environment
 from dray.cel._limits import COST_UNKNOWN, EXPRESSION_LENGTH_MAX, SELECTOR_COST_MAX
 from dray.cel._nodes import CheckedExpression
+from dray.cel._references import Reference
 from dray.cel._selector import Selector
 from dray.cel._source import Issue
 from dray.cel._types import Type
@@ -32,8 +34,10 @@ __all__ = [
     "CheckedExpression",
     "Compilation",
     "CompileError",
+    "DeviceView",
     "Environment",
     "Issue",
+    "Reference",
     "Selector",
     "Type",
     "compile_derived_attribute",

@@ -49,12 +49,21 @@ _After: TypeAlias = Callable[[Sequence[Value], Value], int]
 
 
 def call_step(
-    function: str, overload: str, operands: list[Step], implementation: Implementation | None = None
+    function: str,
+    overload: str,
+    operands: list[Step],
+    implementation: Implementation | None = None,
+    *,
+    in_order: bool = False,
 ) -> Step:
-    """The step that calls `function`; `implementation` is for the few that take any type."""
+    """The step that calls `function`; `implementation` is for the few that take any type.
+
+    `in_order` is for calls that upstream makes over, and that then stop at the first operand that
+    fails.
+    """
     called = implementation or _dispatched(function)
     charge = call_charge(function, overload)
-    sequential = function == "format" or (not overload and function in _SEQUENTIAL)
+    sequential = in_order or function == "format" or (not overload and function in _SEQUENTIAL)
     if isinstance(charge, ResultCharge) or len(operands) > 2 or sequential:
         after = charge.fn if isinstance(charge, ResultCharge) else None
         before = _charger(charge)

@@ -13,17 +13,44 @@ Upstream counterpart: DeviceMatches in dynamic-resource-allocation cel/compile.g
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from dray.api.resource import DeviceAttribute, DeviceCapacity
+from dray.api.resource import Device, DeviceAttribute, DeviceCapacity
 from dray.api.semver import Semver
 from dray.cel._failures import Failure
 from dray.cel._values import MapWithDefault, Value
 from dray.errors import ParseError
 
-__all__ = ["device_value"]
+__all__ = ["DeviceView", "device_value"]
 
 Member = TypeVar("Member", DeviceAttribute, DeviceCapacity)
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceView:
+    """A device made ready for expressions, once, for as many as will be asked about it.
+
+    `value` is the variable `device`. It is None when an attribute cannot be read, and `failure`
+    says which and why: every expression fails on such a device, with this text.
+    """
+
+    value: Value
+    failure: str | None = None
+
+    @staticmethod
+    def of(driver: str, device: Device) -> DeviceView:
+        """The view of one device of a ResourceSlice of this driver."""
+        try:
+            value = device_value(
+                driver,
+                device.attributes,
+                device.capacity,
+                allow_multiple_allocations=bool(device.allow_multiple_allocations),
+            )
+        except Failure as failure:
+            return DeviceView(None, str(failure))
+        return DeviceView(value)
 
 
 def device_value(

@@ -54,8 +54,8 @@ from dray.cel._values import Duration, Timestamp, UInt, Unhashable, Value, type_
 
 __all__ = ["Plan", "PlanError", "plan"]
 
-_PATTERN_ARGUMENT: Final = {"matches": 1, "find": 1, "findAll": 1}
-"""Which argument, the target included, is a pattern."""
+_PATTERN_FUNCTIONS: Final = frozenset({"matches", "find", "findAll"})
+"""Functions whose second operand, the target included, is a pattern."""
 
 _INDICES: Final = frozenset({INDEX, OPTIONAL_INDEX, OPTIONAL_SELECT})
 _KEY_TYPES: Final = (str, int, UInt, float)
@@ -232,16 +232,18 @@ class _Planner:
             members = member_set(parts[1].value)
             if members is not None:
                 return _Computed(membership_step(parts[0].step(), members))
-        pattern_index = _PATTERN_ARGUMENT.get(function)
-        if pattern_index is not None and pattern_index < len(parts):
-            pattern = parts[pattern_index]
+        constant_pattern = False
+        if function in _PATTERN_FUNCTIONS:
+            pattern = parts[1]
             if isinstance(pattern, _Constant) and type(pattern.value) is str:
                 _check_pattern(pattern.value)
+                constant_pattern = True
         if function == "or" and overload in ("", "optional_or_optional"):
             return _Computed(or_step(parts[0].step(), parts[1].step()))
         if function == "orValue" and overload in ("", "optional_orValue_value"):
             return _Computed(or_value_step(parts[0].step(), parts[1].step()))
-        return _Computed(call_step(function, overload, [part.step() for part in parts]))
+        steps = [part.step() for part in parts]
+        return _Computed(call_step(function, overload, steps, in_order=constant_pattern))
 
     # Literals
 

@@ -60,9 +60,11 @@ class Program:
             value, failure, aborted = None, COST_EXCEEDED, True
         return Evaluation(value, failure, frame.cost, aborted)
 
-    def run(self, variables: Mapping[str, Value]) -> Value:
+    def run(
+        self, variables: Mapping[str, Value], *, cancelled: Callable[[], bool] | None = None
+    ) -> Value:
         """The value alone, within the usual limit; raises a Failure or an Abort."""
-        frame = Frame(variables, self._plan.slot_count, SELECTOR_COST_MAX, None)
+        frame = Frame(variables, self._plan.slot_count, SELECTOR_COST_MAX, cancelled)
         try:
             value = self._plan.step(frame)
         except Failure:

@@ -5,10 +5,14 @@ Upstream counterpart: DeviceMatches in dynamic-resource-allocation cel/compile.g
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
+
 from dray.cel._compiler import Compilation
+from dray.cel._device import DeviceView
 from dray.cel._environment import DEVICE_VARIABLE
 from dray.cel._failures import Abort, Failure
-from dray.cel._program import Program
+from dray.cel._references import Reference, references
 from dray.cel._types import Type
 from dray.cel._values import LISTS, Value, type_of
 from dray.errors import CELError
@@ -19,25 +23,36 @@ __all__ = ["Selector", "no_bool"]
 class Selector:
     """A compiled selector: whether a device fits."""
 
-    __slots__ = ("_program",)
+    def __init__(self, compilation: Compilation) -> None:
+        """Of a compilation that went well; CELError says why another did not."""
+        if compilation.error is not None:
+            raise CELError(compilation.error.detail, source=compilation.expression)
+        assert compilation.program is not None
+        assert compilation.checked is not None
+        self.compilation = compilation
+        self._program = compilation.program
+        self._checked = compilation.checked
 
-    def __init__(self, program: Program) -> None:
-        self._program = program
+    @property
+    def expression(self) -> str:
+        return self.compilation.expression
 
-    @staticmethod
-    def of(compilation: Compilation) -> Selector:
-        assert compilation.program is not None, compilation.error
-        return Selector(compilation.program)
+    @cached_property
+    def references(self) -> frozenset[Reference]:
+        """What of a device the answer depends on."""
+        return references(self._checked)
 
-    def matches(self, device: Value) -> bool:
-        """Whether the device fits; `device` comes from `device_value`."""
+    def matches(self, device: DeviceView, *, cancelled: Callable[[], bool] | None = None) -> bool:
+        """Whether the device fits; a CELError with upstream's text if there is no answer."""
+        if device.failure is not None:
+            raise CELError(device.failure, source=self.expression)
         try:
-            value = self._program.run({DEVICE_VARIABLE: device})
+            value = self._program.run({DEVICE_VARIABLE: device.value}, cancelled=cancelled)
         except (Failure, Abort) as error:
-            raise CELError(str(error)) from None
+            raise CELError(str(error), source=self.expression) from None
         if value is True or value is False:
             return bool(value)
-        raise CELError(no_bool(value))
+        raise CELError(no_bool(value), source=self.expression)
 
 
 def no_bool(value: Value) -> str:
