@@ -15,9 +15,11 @@ import (
 
 const (
 	// Go iterates over maps in a random order, so an answer may depend on luck.
-	// This many evaluations show it: two outcomes, equally likely, both stay
-	// hidden with a chance of one in thousands for short maps.
-	rounds = 6
+	// A map of two has its entries swapped in one of eight iterations, so many
+	// rounds are needed to be sure; fewer for what takes long.
+	roundsMax      = 128
+	roundsMin      = 8
+	roundsCostsMax = 1_000_000
 	// An evaluation is bounded by its cost; this is for what cost overlooks.
 	patience = 20 * time.Second
 )
@@ -40,7 +42,7 @@ func (d device) input() dracel.Device {
 }
 
 // evaluation is what became of one expression and one device. Of match,
-// attribute, value and error exactly one is set.
+// attribute, value and error exactly one is set, unless the answer is unstable.
 type evaluation struct {
 	Match      *bool          `json:"match,omitempty"`
 	Attribute  map[string]any `json:"attribute,omitempty"`
@@ -60,19 +62,23 @@ func repeated(once func(context.Context) evaluation) evaluation {
 	answers := make(chan evaluation, 1)
 	go func() {
 		first := recovered(ctx, once)
-		unstable := ""
-		for i := 1; i < rounds && unstable != "answer"; i++ {
+		rounds := roundsMax
+		if first.ActualCost != nil {
+			rounds = max(roundsMin, min(rounds, int(roundsCostsMax/(*first.ActualCost+1))))
+		}
+		for range rounds {
 			again := recovered(ctx, once)
-			if reflect.DeepEqual(first, again) {
-				continue
+			if first.ActualCost != nil && again.ActualCost != nil && *first.ActualCost != *again.ActualCost {
+				// What depends on luck is not part of the answer, or no recording
+				// could be repeated.
+				first.ActualCost, first.Unstable = nil, "cost"
 			}
-			again.ActualCost = first.ActualCost
-			unstable = "answer"
-			if reflect.DeepEqual(first, again) {
-				unstable = "cost"
+			again.ActualCost, again.Unstable = first.ActualCost, first.Unstable
+			if !reflect.DeepEqual(first, again) {
+				first = evaluation{Unstable: "answer"}
+				break
 			}
 		}
-		first.Unstable = unstable
 		answers <- first
 	}()
 	select {

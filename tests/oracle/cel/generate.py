@@ -58,6 +58,9 @@ _KEY_TYPES = [types.STRING, types.INT, types.UINT, types.BOOL]
 
 
 class Generator:
+    leaves = _LEAVES
+    structs = _STRUCTS
+
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
         self._functions = functions(includes=True)
@@ -176,9 +179,9 @@ class Generator:
                     ]
                 )
             case Kind.STRUCT | Kind.OPAQUE:
-                return self._random.choice(_STRUCTS.get(wanted.name, ["device"]))
+                return self._random.choice(self.structs.get(wanted.name, ["device"]))
             case _:
-                return self._random.choice(_LEAVES[wanted.kind])
+                return self._random.choice(self.leaves[wanted.kind])
 
     def _leaf_of(self, wanted: Type) -> str:
         if wanted.kind is Kind.TYPE_PARAMETER:

@@ -3,14 +3,21 @@
     python tests/oracle/cel/record.py            record anew
     python tests/oracle/cel/record.py --check    record, compare, write nothing
 
-Two files come out of it, in tests/conformance/cel: `compilations.jsonl.gz`, whose first line has
-the seed, and `functions.jsonl.gz`, the overloads each environment declares. The same sources give
-the same bytes.
+Four files come out of it, in tests/conformance/cel; the first line of each says where it is from:
+
+- `compilations.jsonl.gz`: what becomes of expressions;
+- `evaluations.jsonl.gz`: what expressions say about devices; the first line has the devices, and
+  questions name them by number;
+- `spec.jsonl.gz`: the conformance tests of CEL itself, as Kubernetes answers them;
+- `functions.jsonl.gz`: the overloads each environment declares.
+
+The same sources give the same bytes.
 """
 
 from __future__ import annotations
 
 import argparse
+import collections
 import gzip
 import io
 import json
@@ -31,9 +38,13 @@ GENERATED = 3000
 SOUPS = 800
 CONVERSIONS = 500
 FORMATS = 200
+EVALUATED = 1500
+SPEC_MODULE = "cel.dev/expr@v0.25.3"
 
 sys.path.insert(0, str(ROOT))
 
+from tests.oracle.cel.devices import FIXED  # noqa: E402
+from tests.oracle.cel.evaluations import EvaluationGenerator, quirks  # noqa: E402
 from tests.oracle.cel.generate import Generator, Question  # noqa: E402
 from tests.oracle.cel.oddities import conversions, depths, formats, soups  # noqa: E402
 
@@ -70,6 +81,37 @@ def compilations() -> Iterator[dict[str, Any]]:
         yield {**{key: value for key, value in question.items() if value}, **answer}
 
 
+def evaluations() -> Iterator[dict[str, Any]]:
+    generator = EvaluationGenerator(SEED)
+    asked = [*quirks(), *generator.questions(EVALUATED)]
+    devices = [*FIXED, *generator.devices]
+    yield {"upstream": UPSTREAM, "seed": SEED, "cases": len(asked), "devices": devices}
+    for question, answer in zip(asked, ask(asked), strict=True):
+        numbers = [devices.index(device) for device in question["devices"]]
+        named = {key: value for key, value in question.items() if value}
+        yield {**named, "devices": numbers, **answer}
+
+
+def spec() -> Iterator[dict[str, Any]]:
+    """CEL's own tests; the module that has them is no part of what upstream is built from."""
+    downloaded = subprocess.run(
+        ["go", "mod", "download", "-json", SPEC_MODULE], cwd=HERE, capture_output=True, check=True
+    )
+    tests = Path(json.loads(downloaded.stdout)["Dir"]) / "tests" / "simple" / "testdata"
+    printed = subprocess.run([BINARY, "-spec", tests], capture_output=True, check=True)
+    cases = [json.loads(line) for line in printed.stdout.splitlines()]
+    kept = [case for case in cases if "left" not in case]
+    left = collections.Counter(case["left"] for case in cases if "left" in case)
+    yield {
+        "upstream": UPSTREAM,
+        "spec": SPEC_MODULE,
+        "cases": len(kept),
+        "asSpecified": sum(case["asSpecified"] for case in kept),
+        "left": dict(sorted(left.items())),
+    }
+    yield from kept
+
+
 def declared_functions() -> Iterator[dict[str, Any]]:
     yield {"upstream": UPSTREAM}
     printed = subprocess.run([BINARY, "-functions"], capture_output=True, check=True)
@@ -90,7 +132,12 @@ def main() -> int:
     check = parser.parse_args().check
     subprocess.run(["go", "build", "-o", BINARY, "."], cwd=HERE, check=True)
     changed = []
-    recordings = {"compilations": compilations(), "functions": declared_functions()}
+    recordings = {
+        "compilations": compilations(),
+        "evaluations": evaluations(),
+        "functions": declared_functions(),
+        "spec": spec(),
+    }
     for name, lines in recordings.items():
         path = FIXTURES / f"{name}.jsonl.gz"
         content = packed(lines)
