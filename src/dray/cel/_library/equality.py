@@ -46,7 +46,12 @@ def equal(left: Value, right: Value) -> bool:
         return same
     if left is None or right is None:
         return left is right
-    comparison = _COMPARISONS.get(kind)
+    return _answer(left, right)
+
+
+def _answer(left: Value, right: Value) -> bool:
+    """What the left side says, which is not null."""
+    comparison = _COMPARISONS.get(type(left))
     if comparison is None:
         answer: bool = left.cel_equal(right)
         return answer
@@ -165,6 +170,9 @@ def _optionals(left: Optional, right: Value) -> bool:
         return False
     if left is NONE or right is NONE:
         return left is right
+    if right.value is None and left.value is not None:
+        # In an optional, null is asked for like any other value, and some types refuse it.
+        return _answer(left.value, None)
     return equal(left.value, right.value)
 
 

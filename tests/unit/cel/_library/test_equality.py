@@ -72,6 +72,7 @@ def test_not_equal(left: Value, right: Value) -> None:
         (DerivedQuantity(ONE), DerivedQuantity(ONE)),
         (ConcatenatedList([VERSION]), ["1.2.3"]),
         (Optional(VERSION), Optional("1.2.3")),
+        (Optional(VERSION), Optional(None)),
     ],
 )
 def test_kubernetes_types_have_no_answer_for_others(left: Value, right: Value) -> None:
