@@ -103,6 +103,14 @@ class Quantity:
         return self._nano
 
     @property
+    def identity(self) -> tuple[int, int, bool]:
+        """All that any method but printing depends on: equal for quantities no one can tell apart.
+
+        Equal quantities may still differ in it, as `1` and `1000m` do for `as_int`.
+        """
+        return self._nano, self._scale, self._fixed
+
+    @property
     def is_zero(self) -> bool:
         return not self._nano
 

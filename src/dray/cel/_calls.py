@@ -22,7 +22,7 @@ from dray.cel._library.table import Implementation
 from dray.cel._runtime_cost import ArgumentCharge, ResultCharge, call_charge
 from dray.cel._values import Duration, Timestamp, Value
 
-__all__ = ["call_step"]
+__all__ = ["call_step", "dispatched"]
 
 _SEQUENTIAL: Final = frozenset(
     {
@@ -61,7 +61,7 @@ def call_step(
     `in_order` is for calls that upstream makes over, and that then stop at the first operand that
     fails.
     """
-    called = implementation or _dispatched(function)
+    called = implementation or dispatched(function)
     charge = call_charge(function, overload)
     sequential = in_order or function == "format" or (not overload and function in _SEQUENTIAL)
     if isinstance(charge, ResultCharge) or len(operands) > 2 or sequential:
@@ -84,7 +84,8 @@ def _charger(charge: int | ArgumentCharge | ResultCharge) -> _Before | None:
     return None
 
 
-def _dispatched(function: str) -> Implementation:
+def dispatched(function: str) -> Implementation:
+    """The function for values of any types: it finds the implementation, or fails as upstream."""
     by_type = FUNCTIONS.get(function, {})
 
     def call(*operands: Value) -> Value:

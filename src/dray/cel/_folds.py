@@ -21,7 +21,7 @@ from dray.cel._failures import Failure
 from dray.cel._frame import UNSET, Frame
 from dray.cel._values import LISTS, MAPS, MutableList, MutableMap, Value, decode_key
 
-__all__ = ["accumulator_step", "fold_step"]
+__all__ = ["accumulator_step", "fold_step", "quantifier_step"]
 
 _LIST_TYPES: Final = frozenset(LISTS)
 _MAP_TYPES: Final = frozenset(MAPS)
@@ -63,16 +63,18 @@ def fold_step(
     step: Step,
     result: Step,
 ) -> Step:
+    """The general fold; `slots` are those of the variables and the accumulator."""
     first, second, accumulator = slots
 
     def fold(frame: Frame) -> Value:
         values = frame.slots
         values[accumulator] = UNSET
         ranged = over(frame)
-        for one, other in _entries(ranged) if second is not None else _elements(ranged):
-            values[first] = one
-            if second is not None:
-                values[second] = other
+        for one in _elements(ranged) if second is None else _entries(ranged):
+            if second is None:
+                values[first] = one
+            else:
+                values[first], values[second] = one
             try:
                 if condition(frame) is False:
                     break
@@ -91,12 +93,62 @@ def fold_step(
     return fold
 
 
-def _elements(ranged: Value) -> Iterable[tuple[Value, Value]]:
+def quantifier_step(
+    over: Step, slots: tuple[int, int | None], predicate: Step, *, dominant: bool
+) -> Step:
+    """`all` and `exists`: the fold they are, with the accumulator kept at hand.
+
+    Each round costs what reading and testing the accumulator would.
+    """
+    first, second = slots
+    submissive = not dominant
+    round_cost = (_EXISTS_COST if dominant else _ALL_COST) + 1
+
+    def quantify(frame: Frame) -> Value:
+        values = frame.slots
+        ranged = over(frame)
+        decided = False
+        failure: Failure | None = None
+        for one in _elements(ranged) if second is None else _entries(ranged):
+            if decided:
+                frame.cost += round_cost - 1
+                break
+            if second is None:
+                values[first] = one
+            else:
+                values[first], values[second] = one
+            frame.cost += round_cost
+            try:
+                value = predicate(frame)
+                if value is dominant:
+                    decided = True
+                elif value is not submissive and failure is None:
+                    failure = Failure("no such overload")
+            except Failure as error:
+                failure = failure or error
+            frame.iterate()
+        frame.cost += 1
+        if decided:
+            return dominant
+        if failure is not None:
+            raise failure
+        return submissive
+
+    return quantify
+
+
+_ALL_COST: Final = 2
+_EXISTS_COST: Final = 3
+"""What it costs to see whether to go on: the accumulator is read, for `exists` negated, tested."""
+
+
+def _elements(ranged: Value) -> Iterable[Value]:
     kind = type(ranged)
     if kind in _LIST_TYPES:
-        return ((element, None) for element in ranged)
+        elements: list[Value] = ranged
+        return elements
     if kind in _MAP_TYPES:
-        return ((decode_key(key), None) for key in ranged)
+        return map(decode_key, ranged)
     raise Failure(f"got '{go_type(ranged)}', expected iterable type")
 
 

@@ -59,10 +59,7 @@ class Frame:
         """One round of a loop is over."""
         if self.cost > self.limit:
             raise Abort(COST_EXCEEDED)
-        self._iterations += 1
-        if (
-            self._cancelled is not None
-            and self._iterations % _ITERATIONS_BETWEEN_CHECKS == 0
-            and self._cancelled()
-        ):
-            raise Abort(_INTERRUPTED)
+        if self._cancelled is not None:
+            self._iterations += 1
+            if self._iterations % _ITERATIONS_BETWEEN_CHECKS == 0 and self._cancelled():
+                raise Abort(_INTERRUPTED)

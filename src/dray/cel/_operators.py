@@ -14,14 +14,22 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from dray.cel._attributes import Step, unhashable
-from dray.cel._calls import call_step
 from dray.cel._failures import Failure
 from dray.cel._frame import Frame
 from dray.cel._library.conversions import convert
 from dray.cel._library.equality import equal
+from dray.cel._runtime_cost import ArgumentCharge, call_charge
 from dray.cel._values import NONE, Key, Optional, UInt, Unhashable, Value, encode_key
 
-__all__ = ["OPERATORS", "member_set", "membership_step", "or_step", "or_value_step"]
+__all__ = [
+    "OPERATORS",
+    "differ",
+    "member_set",
+    "membership",
+    "membership_step",
+    "or_step",
+    "or_value_step",
+]
 
 
 def _and_step(terms: list[Step]) -> Step:
@@ -63,14 +71,47 @@ def _logical_step(terms: list[Step], *, dominant: bool) -> Step:
 
 
 def _equal_step(operands: list[Step]) -> Step:
-    return call_step("_==_", "equals", operands, equal)
+    return _comparison_step("_==_", "equals", operands, equal)
 
 
 def _not_equal_step(operands: list[Step]) -> Step:
-    return call_step("_!=_", "not_equals", operands, _differ)
+    return _comparison_step("_!=_", "not_equals", operands, differ)
 
 
-def _differ(left: Value, right: Value) -> bool:
+def _comparison_step(
+    function: str, overload: str, operands: list[Step], exact: Callable[[Value, Value], bool]
+) -> Step:
+    left, right = operands
+    charge = call_charge(function, overload)
+    assert isinstance(charge, ArgumentCharge)
+    price = charge.fn
+    same = exact is equal
+
+    def compare(frame: Frame) -> Value:
+        failure: Failure | None = None
+        try:
+            one = left(frame)
+        except Failure as error:
+            one = failure = error
+        try:
+            other = right(frame)
+        except Failure as error:
+            other = error
+            failure = failure or error
+        if type(one) is str and type(other) is str:
+            # By far the commonest: a tenth of the shorter text, rounded up.
+            frame.cost += (min(len(one), len(other)) + 9) // 10
+            return (one == other) is same
+        frame.charge(price((one, other)))
+        if failure is not None:
+            raise failure
+        return exact(one, other)
+
+    return compare
+
+
+def differ(left: Value, right: Value) -> bool:
+    """`left != right`."""
     # Upstream asks whether equality is true, so that a failing comparison is a difference.
     try:
         return not equal(left, right)
@@ -145,11 +186,11 @@ def _equals(member: Value) -> Iterable[Value]:
             yield other
 
 
-def membership_step(operand: Step, members: frozenset[Key]) -> Step:
+def membership(members: frozenset[Key]) -> Callable[[Value], bool]:
+    """Whether a value is among the members."""
     texts = frozenset(member for member in members if type(member) is str)
 
-    def contains(frame: Frame) -> Value:
-        value = operand(frame)
+    def contains(value: Value) -> bool:
         if type(value) is str:
             return value in texts
         try:
@@ -158,3 +199,8 @@ def membership_step(operand: Step, members: frozenset[Key]) -> Step:
             raise unhashable(error) from None
 
     return contains
+
+
+def membership_step(operand: Step, members: frozenset[Key]) -> Step:
+    contains = membership(members)
+    return lambda frame: contains(operand(frame))

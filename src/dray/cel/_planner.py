@@ -19,7 +19,7 @@ from dray.cel._attributes import Attribute, Conditional, Qualifier, Step, presen
 from dray.cel._builder import INDEX, OPTIONAL_INDEX, OPTIONAL_SELECT
 from dray.cel._calls import call_step
 from dray.cel._failures import Failure
-from dray.cel._folds import accumulator_step, fold_step
+from dray.cel._folds import accumulator_step, fold_step, quantifier_step
 from dray.cel._frame import Frame
 from dray.cel._library.conversions import convert, is_conversion
 from dray.cel._literals import (
@@ -32,6 +32,7 @@ from dray.cel._literals import (
     map_step,
     message_step,
 )
+from dray.cel._macros import ACCUMULATOR
 from dray.cel._names import RUNTIME_TYPES
 from dray.cel._nodes import (
     Call,
@@ -277,6 +278,23 @@ class _Planner:
     # Folds
 
     def _comprehension(self, node: Comprehension) -> Steps[_Part]:
+        quantified = _quantified(node)
+        return self._fold(node) if quantified is None else self._quantifier(node, *quantified)
+
+    def _quantifier(self, node: Comprehension, predicate: Node, dominant: bool) -> Steps[_Part]:
+        over: _Part = yield self.plan(node.range)
+        first, second = self.slot_count, self.slot_count + 1
+        self.slot_count += 2
+        outside = len(self._locals)
+        self._locals.append((node.variable, _read_slot(first)))
+        if node.second_variable is not None:
+            self._locals.append((node.second_variable, _read_slot(second)))
+        asked: _Part = yield self.plan(predicate)
+        del self._locals[outside:]
+        slots = first, second if node.second_variable is not None else None
+        return _Computed(quantifier_step(over.step(), slots, asked.step(), dominant=dominant))
+
+    def _fold(self, node: Comprehension) -> Steps[_Part]:
         initial: _Part = yield self.plan(node.initial)
         over: _Part = yield self.plan(node.range)
         first, second, accumulator = self.slot_count, self.slot_count + 1, self.slot_count + 2
@@ -300,6 +318,18 @@ class _Planner:
                 result.step(),
             )
         )
+
+
+def _quantified(node: Comprehension) -> tuple[Node, bool] | None:
+    """The predicate, and which answer to it decides, if the fold is an `all` or an `exists`."""
+    match node.initial, node.step, node.result:
+        case (
+            Literal(value=bool() as start),
+            Call(function=("_&&_" | "_||_") as operator, arguments=(Identifier(name=read), asked)),
+            Identifier(name=result),
+        ) if node.accumulator == read == result == ACCUMULATOR and start == (operator == "_&&_"):
+            return asked, operator == "_||_"
+    return None
 
 
 # Parts

@@ -7,17 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from typing import Final
 
+from dray.cel._codegen import SURPRISES, Function, generate
 from dray.cel._compiler import Compilation
 from dray.cel._device import DeviceView
 from dray.cel._environment import DEVICE_VARIABLE
 from dray.cel._failures import Abort, Failure
+from dray.cel._limits import SELECTOR_COST_MAX
+from dray.cel._logic import Logic, take_apart
 from dray.cel._references import Reference, references
 from dray.cel._types import Type
 from dray.cel._values import LISTS, Value, type_of
 from dray.errors import CELError
 
 __all__ = ["Selector", "no_bool"]
+
+ASKED_BEFORE_CODE_IS_MADE: Final = 32
+"""Making code takes as long as asking the exact program some hundred times, and is worth it for a
+selector that is asked about a node's devices and not only about one."""
 
 
 class Selector:
@@ -32,6 +40,8 @@ class Selector:
         self.compilation = compilation
         self._program = compilation.program
         self._checked = compilation.checked
+        self._code: Function | None = None
+        self._asked = 0
 
     @property
     def expression(self) -> str:
@@ -42,10 +52,42 @@ class Selector:
         """What of a device the answer depends on."""
         return references(self._checked)
 
+    @cached_property
+    def bounded(self) -> bool:
+        """Whether the estimate alone says that no device can exceed the budget."""
+        return self.compilation.max_cost <= SELECTOR_COST_MAX
+
+    @cached_property
+    def code(self) -> Function | None:
+        """The expression as Python code; None where there is none, or a run may cost too much."""
+        return generate(self._checked) if self.bounded else None
+
+    @cached_property
+    def logic(self) -> Logic | None:
+        """The selector taken apart; None if its parts might exceed the budget of the whole."""
+        return take_apart(self._checked) if self.bounded else None
+
     def matches(self, device: DeviceView, *, cancelled: Callable[[], bool] | None = None) -> bool:
         """Whether the device fits; a CELError with upstream's text if there is no answer."""
         if device.failure is not None:
             raise CELError(device.failure, source=self.expression)
+        if self._code is not None:
+            try:
+                value = self._code(device.value)
+            except SURPRISES:
+                pass
+            else:
+                if value is True or value is False:
+                    return bool(value)
+        elif self._asked <= ASKED_BEFORE_CODE_IS_MADE:
+            self._asked += 1
+            if self._asked > ASKED_BEFORE_CODE_IS_MADE:
+                self._code = self.code
+        return self._matches_exactly(device, cancelled)
+
+    def _matches_exactly(
+        self, device: DeviceView, cancelled: Callable[[], bool] | None = None
+    ) -> bool:
         try:
             value = self._program.run({DEVICE_VARIABLE: device.value}, cancelled=cancelled)
         except (Failure, Abort) as error:

@@ -1,0 +1,89 @@
+"""A selector taken apart at `&&`, `||`, `!` and `?:`, down to the parts that ask about a device.
+
+What is inside a `cel.bind` at the top is taken apart too: each part is put back into the bind.
+Parts can be evaluated apart from each other because their errors combine like values do; their
+costs do not, so only expressions whose estimate bounds every run are taken apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeAlias
+
+from dray.cel._codegen import Function, generate, may_be_list
+from dray.cel._nodes import Call, CheckedExpression, Comprehension, ListLiteral, Node
+from dray.cel._planner import plan
+from dray.cel._program import Program
+from dray.cel._references import Reference, references
+from dray.cel._stack import HEIGHT_ON_ONE_STACK_MAX, heights
+
+__all__ = ["And", "Atom", "Choice", "Logic", "Not", "Or", "take_apart"]
+
+
+class Atom:
+    """A part that is no logic, or is taken as a whole."""
+
+    def __init__(self, checked: CheckedExpression) -> None:
+        self._checked = checked
+        self.program = Program(plan(checked))
+        self.references: tuple[Reference, ...] = tuple(sorted(references(checked), key=str))
+
+    @cached_property
+    def code(self) -> Function | None:
+        """The part as Python code, where there is any."""
+        return generate(self._checked)
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    left: Logic
+    right: Logic
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    left: Logic
+    right: Logic
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    operand: Logic
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    condition: Logic
+    truthy: Logic
+    falsy: Logic
+
+
+Logic: TypeAlias = And | Or | Not | Choice | Atom
+
+
+def take_apart(checked: CheckedExpression) -> Logic:
+    """The expression's logic; a tree too tall to recurse into stays in one piece."""
+    if heights(checked.root).get(checked.root.id, 0) > HEIGHT_ON_ONE_STACK_MAX:
+        return Atom(checked)
+
+    def part(node: Node, wrap: Callable[[Node], Node]) -> Logic:
+        match node:
+            case Call(function="_&&_", arguments=(left, right)):
+                return And(part(left, wrap), part(right, wrap))
+            case Call(function="_||_", arguments=(left, right)):
+                return Or(part(left, wrap), part(right, wrap))
+            case Call(function="!_", arguments=(operand,)):
+                return Not(part(operand, wrap))
+            case Call(function="_?_:_", arguments=(condition, truthy, falsy)):
+                return Choice(part(condition, wrap), part(truthy, wrap), part(falsy, wrap))
+            case Comprehension(range=ListLiteral(elements=()), result=result) if not may_be_list(
+                checked.type(node.initial)
+            ):
+                bound = node
+                return part(result, lambda inner: wrap(replace(bound, result=inner)))
+            case _:
+                return Atom(replace(checked, root=wrap(node)))
+
+    return part(checked.root, lambda node: node)

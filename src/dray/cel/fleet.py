@@ -1,0 +1,210 @@
+"""Many devices at once: a selector's verdicts as one array.
+
+A DeviceTable holds what expressions read of its devices as columns, made when first read: for each
+device the number of its value among the distinct ones. Fleets have few distinct values, so each
+part of a selector between `&&`, `||`, `!` and `?:` is evaluated once per distinct combination of
+what it reads, by the exact program on a device that has it, and the answer is spread over the
+others.
+
+The answers are ordered no < error < yes, which makes CEL's logic arithmetic: `&&` is the minimum,
+`||` the maximum, `!` the difference to yes; false beats an error in the first, true in the second.
+An error stays an answer until somebody visits that device: then `Selector.matches` raises what
+upstream would report. Nothing here raises for a device nobody visits.
+
+Evaluations that end rather than fail (upstream would crash, the budget is spent) are not absorbed
+by `||` and do not fit this order; devices that meet one are asked about one by one.
+
+The arithmetic is NumPy's: whoever does not ask about fleets need not import this module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dray.cel._codegen import SURPRISES
+from dray.cel._device import DeviceView
+from dray.cel._environment import DEVICE_VARIABLE
+from dray.cel._failures import Abort, Failure
+from dray.cel._logic import And, Atom, Choice, Logic, Not, Or
+from dray.cel._projections import reader
+from dray.cel._references import Reference
+from dray.cel._selector import Selector
+from dray.cel._values import Value
+from dray.errors import CELError
+
+__all__ = ["DeviceTable", "Verdict", "Verdicts"]
+
+COMBINATIONS_PER_DEVICE_MAX: Final = 4
+"""Combined codes up to this many per device are counted in an array; beyond, they are sorted."""
+
+EVALUATIONS_BEFORE_CODE_PAYS: Final = 200
+"""Distinct combinations from which on code is made for a part."""
+
+
+class Verdict(IntEnum):
+    """What a selector says of a device, in the order that makes logic arithmetic."""
+
+    NO = 0
+    ERROR = 1
+    YES = 2
+
+
+Verdicts: TypeAlias = NDArray[np.uint8]
+"""A Verdict for each device of a table."""
+
+_Codes: TypeAlias = NDArray[np.int64]
+_Ask: TypeAlias = Callable[[int], Verdict | None]
+"""The verdict on the device at an index; None if only the whole selector can tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """For each device the number of its value, of `count` distinct ones."""
+
+    codes: _Codes
+    count: int
+
+
+class DeviceTable:
+    """Devices side by side. The table does not change; a fleet that does gets a new one."""
+
+    def __init__(self, views: Iterable[DeviceView]) -> None:
+        self.views: Sequence[DeviceView] = tuple(views)
+        self._failed = np.fromiter(
+            (view.failure is not None for view in self.views), np.bool_, len(self.views)
+        )
+        self._columns: dict[Reference, _Column] = {}
+
+    def __len__(self) -> int:
+        return len(self.views)
+
+    def verdicts(self, selector: Selector) -> Verdicts:
+        """What the selector says of every device; ask `selector.matches` what an error is."""
+
+        def whole(index: int) -> Verdict:
+            try:
+                return Verdict.YES if selector.matches(self.views[index]) else Verdict.NO
+            except CELError:
+                return Verdict.ERROR
+
+        undecided = np.zeros(len(self), np.bool_)
+        if selector.logic is None:
+            found = self._grouped(selector.references, whole, undecided)
+        else:
+            found = self._evaluate(selector.logic, undecided)
+        for index in np.flatnonzero(undecided).tolist():
+            found[index] = whole(index)
+        found[self._failed] = Verdict.ERROR
+        return found
+
+    def _evaluate(self, logic: Logic, undecided: NDArray[np.bool_]) -> Verdicts:
+        match logic:
+            case And(left, right):
+                return np.minimum(self._evaluate(left, undecided), self._evaluate(right, undecided))
+            case Or(left, right):
+                return np.maximum(self._evaluate(left, undecided), self._evaluate(right, undecided))
+            case Not(operand):
+                return np.subtract(np.uint8(Verdict.YES), self._evaluate(operand, undecided))
+            case Choice(condition, truthy, falsy):
+                chosen = self._evaluate(condition, undecided)
+                one, other = self._evaluate(truthy, undecided), self._evaluate(falsy, undecided)
+                found = np.where(chosen == Verdict.YES, one, other)
+                found[chosen == Verdict.ERROR] = Verdict.ERROR
+                return found
+            case Atom():
+                return self._grouped(logic.references, self._asking(logic), undecided, logic)
+
+    def _asking(self, atom: Atom) -> _Ask:
+        run, views = atom.program.run, self.views
+
+        def ask(index: int) -> Verdict | None:
+            try:
+                return _verdict(run({DEVICE_VARIABLE: views[index].value}))
+            except Failure:
+                return Verdict.ERROR
+            except Abort:
+                return None
+
+        return ask
+
+    def _asking_code(self, atom: Atom, ask: _Ask) -> _Ask:
+        code, views = atom.code, self.views
+        if code is None:
+            return ask
+
+        def ask_code(index: int) -> Verdict | None:
+            try:
+                return _verdict(code(views[index].value))
+            except SURPRISES:
+                return ask(index)
+
+        return ask_code
+
+    def _grouped(
+        self,
+        read: Iterable[Reference],
+        ask: _Ask,
+        undecided: NDArray[np.bool_],
+        atom: Atom | None = None,
+    ) -> Verdicts:
+        """Ask about one device of each group that agrees in what is read, and tell the others."""
+        if not len(self):
+            return np.zeros(0, np.uint8)
+        codes, count, groups, members = self._groups(read)
+        if atom is not None and len(groups) > EVALUATIONS_BEFORE_CODE_PAYS:
+            ask = self._asking_code(atom, ask)
+        answers = np.full(count, Verdict.NO, np.uint8)
+        for group, member in zip(groups.tolist(), members.tolist(), strict=True):
+            if self._failed[member]:
+                continue
+            answer = ask(member)
+            if answer is None:
+                undecided |= codes == group
+            else:
+                answers[group] = answer
+        return answers[codes]
+
+    def _groups(self, read: Iterable[Reference]) -> tuple[_Codes, int, _Codes, _Codes]:
+        """Each device's group, how many numbers there are, those in use, a member of each."""
+        codes = np.zeros(len(self), np.int64)
+        count = 1
+        for reference in read:
+            column = self._column(reference)
+            codes = codes * column.count + column.codes
+            count *= column.count
+            if count > COMBINATIONS_PER_DEVICE_MAX * len(self):
+                # Combinations that do not occur take no room once the codes are renumbered.
+                used, codes = np.unique(codes, return_inverse=True)
+                count = len(used)
+        member_of = np.full(count, -1, np.int64)
+        member_of[codes] = np.arange(len(self))
+        groups = np.flatnonzero(member_of >= 0)
+        return codes, count, groups, member_of[groups]
+
+    def _column(self, reference: Reference) -> _Column:
+        found = self._columns.get(reference)
+        if found is None:
+            found = self._columns[reference] = self._read(reference)
+        return found
+
+    def _read(self, reference: Reference) -> _Column:
+        read = reader(reference)
+        # A device that cannot be read is a value of its own, equal to no other's.
+        values: Iterable[Hashable] = (
+            None if view.failure is not None else read(view.value) for view in self.views
+        )
+        numbers: dict[Hashable, int] = {}
+        codes = [numbers.setdefault(value, len(numbers)) for value in values]
+        return _Column(np.array(codes, np.int64), len(numbers))
+
+
+def _verdict(value: Value) -> Verdict:
+    if value is True:
+        return Verdict.YES
+    return Verdict.NO if value is False else Verdict.ERROR
