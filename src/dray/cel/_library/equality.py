@@ -35,7 +35,7 @@ from dray.cel._values import (
     encode_key,
 )
 
-__all__ = ["compare_numbers", "equal", "find"]
+__all__ = ["compare_numbers", "equal", "find", "same"]
 
 
 def equal(left: Value, right: Value) -> bool:
@@ -60,6 +60,14 @@ def _answer(left: Value, right: Value) -> bool:
 
 _PLAIN: Final = frozenset({str, int, bool, float, UInt, bytes, Duration, Timestamp})
 """Types whose values Python compares as CEL does, among themselves."""
+
+
+def same(left: Value, right: Value) -> bool:
+    """Whether `left == right` and nothing else: a comparison that fails finds no equals."""
+    try:
+        return equal(left, right)
+    except Failure:
+        return False
 
 
 def compare_numbers(left: Value, right: Value) -> int | None:

@@ -14,7 +14,7 @@ from typing import Final
 
 from dray.cel._failures import Failure, no_such_overload
 from dray.cel._library.bounds import within
-from dray.cel._library.equality import equal
+from dray.cel._library.equality import same
 from dray.cel._library.go_sort import sorted_indexes
 from dray.cel._library.table import FunctionTable, of_lists
 from dray.cel._values import LISTS, Duration, Timestamp, UInt, Value, type_of
@@ -106,16 +106,9 @@ def _distinct(items: list[Value]) -> list[Value]:
     within(len(items) ** 2)
     found: list[Value] = []
     for item in items:
-        if not any(_same(item, other) for other in found):
+        if not any(same(item, other) for other in found):
             found.append(item)
     return found
-
-
-def _same(left: Value, right: Value) -> bool:
-    try:
-        return equal(left, right)
-    except Failure:
-        return False
 
 
 def _reverse(items: list[Value]) -> list[Value]:

@@ -29,15 +29,15 @@ from dray.cel._values import (
 
 __all__ = ["FUNCTIONS", "is_zero"]
 
-_YEAR_ONE: Final = Timestamp(-62135596800, 0)
-"""The zero of upstream's times; that of CEL's documentation, 1970, is none."""
+_YEAR_ONE: Final = (-62135596800, 0)
+"""Seconds and nanoseconds of upstream's zero time; that of CEL's documentation, 1970, is none."""
 
 
 def is_zero(value: Value) -> bool:
     """Whether `optional.ofNonZeroValue` takes the value for absent."""
     kind = type(value)
     if kind is Timestamp:
-        return bool(value == _YEAR_ONE)
+        return (value.seconds, value.nanoseconds) == _YEAR_ONE
     if kind is Duration:
         return not value.nanoseconds
     # A device's map of domains hides that it is one from the question.

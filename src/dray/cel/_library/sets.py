@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from dray.cel._failures import Failure, no_such_overload
+from dray.cel._failures import no_such_overload
 from dray.cel._library.bounds import within
-from dray.cel._library.equality import equal
+from dray.cel._library.equality import same
 from dray.cel._library.table import FunctionTable, of_lists
 from dray.cel._values import LISTS, Value
 
@@ -29,13 +29,7 @@ def _checked(function: str, left: list[Value], right: Value) -> list[Value]:
 
 
 def _has(items: list[Value], sought: Value) -> bool:
-    for item in items:
-        try:
-            if equal(sought, item):
-                return True
-        except Failure:
-            continue
-    return False
+    return any(same(sought, item) for item in items)
 
 
 def _contains(left: list[Value], right: Value) -> bool:

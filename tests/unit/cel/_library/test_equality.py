@@ -6,7 +6,7 @@ from dray.api.quantity import Quantity
 from dray.api.semver import Semver
 from dray.cel import _types as types
 from dray.cel._failures import Failure
-from dray.cel._library.equality import compare_numbers, equal, find
+from dray.cel._library.equality import compare_numbers, equal, find, same
 from dray.cel._values import (
     NONE,
     ConcatenatedList,
@@ -78,6 +78,12 @@ def test_not_equal(left: Value, right: Value) -> None:
 def test_kubernetes_types_have_no_answer_for_others(left: Value, right: Value) -> None:
     with pytest.raises(Failure, match="no such overload"):
         equal(left, right)
+
+
+def test_a_comparison_that_fails_finds_no_equals() -> None:
+    assert same(ONE, ONE)
+    assert not same(ONE, 1)
+    assert not same(1, 2)
 
 
 def test_numbers_compare_across_types_and_nothing_compares_with_nan() -> None:
