@@ -47,6 +47,7 @@ from dray.cel._values import (
     MutableList,
     MutableMap,
     Optional,
+    Unhashable,
     Value,
     decode_key,
     encode_key,
@@ -67,7 +68,7 @@ class Surprise(Exception):
     """A value is not of the type the code was made for."""
 
 
-SURPRISES: Final = (KeyError, Failure, Surprise, Abort, TypeError, AttributeError)
+SURPRISES: Final = (KeyError, Failure, Surprise, Abort, Unhashable, TypeError, AttributeError)
 """What the code ends with when the exact program has to decide."""
 
 

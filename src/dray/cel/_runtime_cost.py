@@ -9,9 +9,6 @@ the arguments is not included, nor is what upstream does not count as a call: `_
 Whatever failed counts like a value without a size, which is 1. Two rules do not survive it, and
 upstream's evaluation with them: `distinct` and the sorts want a list, `flatten` wants an int.
 
-Kubernetes' own values are told by their `cel_type`. An IP is as large as its `bits`, a CIDR as the
-`length` of its prefix, both in whole bytes; a format has the `pattern_size` it is charged for.
-
 Upstream counterparts: cel-go interpreter/runtimecost.go (costCall), ext/lists.go and ext/sets.go
 (trackers), apiserver pkg/cel/library/cost.go (CallCost).
 """
@@ -29,6 +26,7 @@ from dray.cel import _types as types
 from dray.cel._call_cost import LIST_COST, REGEX_FACTOR, STRING_FACTOR
 from dray.cel._estimate import MAX
 from dray.cel._failures import Abort, Failure
+from dray.cel._library.network import CIDR, IP
 from dray.cel._types import Type
 from dray.cel._values import (
     LISTS,
@@ -93,16 +91,9 @@ def _own_size(value: Value) -> int:
     """The size by which the libraries' rules count: an optional is one thing."""
     if type(value) in _SIZED:
         return len(value)
-    cel_type = getattr(value, "cel_type", None)
-    if cel_type is types.IP:
-        return _whole_bytes(value.bits)
-    if cel_type is types.CIDR:
-        return _whole_bytes(value.length)
+    if type(value) is IP or type(value) is CIDR:
+        return value.size
     return 1
-
-
-def _whole_bytes(bits: int) -> int:
-    return (bits + 7) // 8
 
 
 _SIZED: Final = frozenset({str, bytes, *LISTS, *MAPS})
@@ -276,7 +267,7 @@ def _validate(arguments: Sequence[Value]) -> int:
         format_ = format_.value
     if getattr(format_, "cel_type", None) is not types.FORMAT:
         return 1
-    return _matched(_own_size(arguments[1]), format_.pattern_size)
+    return _matched(_own_size(arguments[1]), format_.regex_size)
 
 
 def _equals(arguments: Sequence[Value]) -> int:

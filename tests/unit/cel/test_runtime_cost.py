@@ -16,6 +16,8 @@ from dray.api.semver import Semver
 from dray.cel import _types as types
 from dray.cel._failures import Abort, Failure
 from dray.cel._functions import functions
+from dray.cel._library.formats import NamedFormat
+from dray.cel._library.network import CIDR, IP
 from dray.cel._runtime_cost import ArgumentCharge, ResultCharge, call_charge, value_size
 from dray.cel._types import Type
 from dray.cel._values import (
@@ -32,22 +34,16 @@ from dray.cel._values import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
-    bits: int
-    cel_type: ClassVar[Type] = types.IP
+def Address(bits: int) -> IP:  # noqa: N802 (stands in for the type)
+    return IP(1, bits)
 
 
-@dataclass(frozen=True, slots=True)
-class Prefix:
-    length: int
-    cel_type: ClassVar[Type] = types.CIDR
+def Prefix(length: int) -> CIDR:  # noqa: N802 (stands in for the type)
+    return CIDR(IP(1, 32 if length <= 32 else 128), length)
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
-    pattern_size: int
-    cel_type: ClassVar[Type] = types.FORMAT
+def Format(size: int) -> NamedFormat:  # noqa: N802 (stands in for the type)
+    return NamedFormat("made-up", lambda _: (), size)
 
 
 @dataclass(frozen=True, slots=True)
