@@ -18,6 +18,7 @@ from dray.cel._compiler import (
     compile_derived_attribute,
     compile_selector,
 )
+from dray.cel._derived import DerivedAttribute
 from dray.cel._device import DeviceView
 from dray.cel._environment import Environment
 from dray.cel._limits import COST_UNKNOWN, EXPRESSION_LENGTH_MAX, SELECTOR_COST_MAX
@@ -34,6 +35,7 @@ __all__ = [
     "CheckedExpression",
     "Compilation",
     "CompileError",
+    "DerivedAttribute",
     "DeviceView",
     "Environment",
     "Issue",

@@ -13,13 +13,14 @@ Upstream counterpart: cel-go interpreter/attributes.go.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from dray.cel._failures import Abort, Failure
 from dray.cel._frame import Frame
 from dray.cel._library.equality import find
+from dray.cel._library.go_text import shown
+from dray.cel._library.go_types import go_type
 from dray.cel._values import (
     INT_MAX,
     INT_MIN,
@@ -38,10 +39,8 @@ __all__ = [
     "Conditional",
     "Qualifier",
     "Step",
-    "go_type",
     "look_up",
     "presence_test",
-    "shown",
     "unhashable",
 ]
 
@@ -287,42 +286,3 @@ def _index(key: Value) -> int:
 def unhashable(error: Unhashable) -> Abort:
     """Upstream's maps are Go's, which crash when asked for such a key."""
     return Abort(f"internal error: runtime error: hash of unhashable type {go_type(error.value)}")
-
-
-_GO_TYPES: Final[dict[str, str]] = {
-    "bool": "types.Bool",
-    "bytes": "types.Bytes",
-    "double": "types.Double",
-    "google.protobuf.Duration": "types.Duration",
-    "google.protobuf.Timestamp": "types.Timestamp",
-    "int": "types.Int",
-    "kubernetes.Quantity": "cel.Quantity",
-    "kubernetes.Semver": "cel.Semver",
-    "list": "*types.baseList",
-    "map": "*types.baseMap",
-    "null_type": "types.Null",
-    "optional_type": "*types.Optional",
-    "string": "types.String",
-    "type": "*types.Type",
-    "uint": "types.Uint",
-}
-"""Upstream names its own implementation's types in some errors."""
-
-
-def go_type(value: Value) -> str:
-    """The name of upstream's implementation of a value's type."""
-    name = type_of(value).name
-    return _GO_TYPES.get(name, name)
-
-
-def shown(key: Value) -> str:
-    """A key as upstream prints it in an error."""
-    match key:
-        case bool():
-            return "true" if key else "false"
-        case float() if math.isfinite(key) and key.is_integer() and abs(key) < 1e21:
-            return str(int(key))
-        case UInt():
-            return str(int(key))
-        case _:
-            return str(key)

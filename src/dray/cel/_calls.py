@@ -17,7 +17,7 @@ from typing import Final, TypeAlias
 from dray.cel._attributes import Step
 from dray.cel._failures import Failure, no_such_overload
 from dray.cel._frame import Frame
-from dray.cel._library.functions import FUNCTIONS
+from dray.cel._library.functions import FUNCTIONS, OVERLOADS
 from dray.cel._library.table import Implementation
 from dray.cel._runtime_cost import ArgumentCharge, ResultCharge, call_charge
 from dray.cel._values import Duration, Timestamp, Value
@@ -61,7 +61,7 @@ def call_step(
     `in_order` is for calls that upstream makes over, and that then stop at the first operand that
     fails.
     """
-    called = implementation or dispatched(function)
+    called = implementation or dispatched(function, overload)
     charge = call_charge(function, overload)
     sequential = in_order or function == "format" or (not overload and function in _SEQUENTIAL)
     if isinstance(charge, ResultCharge) or len(operands) > 2 or sequential:
@@ -84,17 +84,20 @@ def _charger(charge: int | ArgumentCharge | ResultCharge) -> _Before | None:
     return None
 
 
-def dispatched(function: str) -> Implementation:
+def dispatched(function: str, overload: str = "") -> Implementation:
     """The function for values of any types: it finds the implementation, or fails as upstream."""
-    by_type = FUNCTIONS.get(function, {})
+    if overload in OVERLOADS:
+        return OVERLOADS[overload]
+    by_type = FUNCTIONS[function]
+    for_any = by_type.get(object)
 
     def call(*operands: Value) -> Value:
-        implementation = by_type.get(type(operands[0]) if operands else object)
+        implementation = by_type.get(type(operands[0]), for_any)
         if implementation is None:
             raise _not_found(function, operands)
         return implementation(*operands)
 
-    return call
+    return for_any if for_any is not None and len(by_type) == 1 else call
 
 
 def _not_found(function: str, operands: Sequence[Value]) -> Failure:

@@ -24,6 +24,7 @@ from dray.cel._calls import dispatched
 from dray.cel._environment import DEVICE_VARIABLE
 from dray.cel._failures import Abort, Failure
 from dray.cel._library.equality import equal
+from dray.cel._library.table import Implementation
 from dray.cel._nodes import (
     Call,
     CheckedExpression,
@@ -259,18 +260,21 @@ class _Emitter:
             return self._optional(node)
         operands = arguments if node.target is None else (node.target, *arguments)
         parts = [self._emit(operand) for operand in operands]
-        if function == "@not_strictly_false":
-            return _Code(f"({self._written(parts[0])} is not False)", bool)
-        folded = _folded(function, parts)
+        match function, parts:
+            case "@not_strictly_false", [part]:
+                return _Code(f"({self._written(part)} is not False)", bool)
+            case "_==_", [left, right]:
+                return self._compared("==", equal, left, right)
+            case "_!=_", [left, right]:
+                return self._compared("!=", differ, left, right)
+        overloads = self._checked.overloads[node.id]
+        called = dispatched(function, overloads[0] if len(overloads) == 1 else "")
+        folded = _folded(called, parts)
         if folded is not None:
             return folded
         match function, parts:
             case "!_", [part]:
                 return _Code(f"(not {self._truth(part)})", bool)
-            case "_==_", [left, right]:
-                return self._compared("==", equal, left, right)
-            case "_!=_", [left, right]:
-                return self._compared("!=", differ, left, right)
             case "@in", [member, _Constant(value)] if type(value) in LISTS:
                 return self._member(member, value)
             case _, [left, right] if function in _COMPARISONS:
@@ -279,8 +283,7 @@ class _Emitter:
                 kind is Quantity and type(value) is Quantity and function in _QUANTITY_TESTS
             ):
                 return self._quantities(function, text, value)
-        called = self._bound(dispatched(function))
-        return _Code(f"{called}({', '.join(map(self._written, parts))})")
+        return _Code(f"{self._bound(called)}({', '.join(map(self._written, parts))})")
 
     def _quantities(self, function: str, text: str, value: Quantity) -> _Part:
         if function == "compareTo":
@@ -474,13 +477,13 @@ def _kind(part: _Part) -> type | None:
     return part.kind if isinstance(part, _Code) else type(part.value)
 
 
-def _folded(function: str, parts: list[_Part]) -> _Constant | None:
+def _folded(called: Implementation, parts: list[_Part]) -> _Constant | None:
     """The result of a call of constants, if it has one."""
     values = [part.value for part in parts if isinstance(part, _Constant)]
-    if len(values) != len(parts) or function in ("_==_", "_!=_"):
+    if len(values) != len(parts):
         return None
     try:
-        return _Constant(dispatched(function)(*values))
+        return _Constant(called(*values))
     except (Failure, Abort):
         return None
 

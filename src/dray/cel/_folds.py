@@ -16,9 +16,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from dray.cel._attributes import Step, go_type
+from dray.cel._attributes import Step
 from dray.cel._failures import Failure
 from dray.cel._frame import UNSET, Frame
+from dray.cel._library.go_types import go_type
 from dray.cel._values import LISTS, MAPS, MutableList, MutableMap, Value, decode_key
 
 __all__ = ["accumulator_step", "fold_step", "quantifier_step"]

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from dray.cel._attributes import Step, shown, unhashable
+from dray.cel._attributes import Step, unhashable
 from dray.cel._failures import Failure
 from dray.cel._frame import Frame
+from dray.cel._library.go_text import shown
 from dray.cel._library.messages import make_message
 from dray.cel._values import NONE, Key, Optional, Unhashable, Value, encode_key
 

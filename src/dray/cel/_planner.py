@@ -17,11 +17,13 @@ from typing import Final, TypeAlias
 
 from dray.cel._attributes import Attribute, Conditional, Qualifier, Step, presence_test
 from dray.cel._builder import INDEX, OPTIONAL_INDEX, OPTIONAL_SELECT
-from dray.cel._calls import call_step
+from dray.cel._calls import call_step, dispatched
 from dray.cel._failures import Failure
 from dray.cel._folds import accumulator_step, fold_step, quantifier_step
 from dray.cel._frame import Frame
 from dray.cel._library.conversions import convert, is_conversion
+from dray.cel._library.go_types import go_type
+from dray.cel._library.table import Implementation
 from dray.cel._literals import (
     LIST_COST,
     MAP_COST,
@@ -50,8 +52,8 @@ from dray.cel._operators import OPERATORS, member_set, membership_step, or_step,
 from dray.cel._regex import PatternError, validate_pattern
 from dray.cel._stack import HEIGHT_ON_ONE_STACK_MAX, heights, on_fresh_stack
 from dray.cel._trampoline import Steps, done, run
-from dray.cel._types import Kind, Type
-from dray.cel._values import Duration, Timestamp, UInt, Unhashable, Value, type_of
+from dray.cel._types import Kind
+from dray.cel._values import UInt, Unhashable, Value, type_of
 
 __all__ = ["Plan", "PlanError", "plan"]
 
@@ -60,16 +62,6 @@ _PATTERN_FUNCTIONS: Final = frozenset({"matches", "find", "findAll"})
 
 _INDICES: Final = frozenset({INDEX, OPTIONAL_INDEX, OPTIONAL_SELECT})
 _KEY_TYPES: Final = (str, int, UInt, float)
-_GO_TYPES: Final[dict[type, str]] = {
-    bytes: "types.Bytes",
-    type(None): "types.Null",
-    Duration: "types.Duration",
-    Timestamp: "types.Timestamp",
-    Type: "*types.Type",
-    list: "*types.baseList",
-    dict: "*types.baseMap",
-}
-"""Upstream names its own implementation's types when it refuses an index."""
 
 
 class PlanError(Exception):
@@ -244,7 +236,10 @@ class _Planner:
         if function == "orValue" and overload in ("", "optional_orValue_value"):
             return _Computed(or_value_step(parts[0].step(), parts[1].step()))
         steps = [part.step() for part in parts]
-        return _Computed(call_step(function, overload, steps, in_order=constant_pattern))
+        if not constant_pattern:
+            return _Computed(call_step(function, overload, steps))
+        matched = _of_text(dispatched(function, overload))
+        return _Computed(call_step(function, overload, steps, matched, in_order=True))
 
     # Literals
 
@@ -379,9 +374,20 @@ def _converted(function: str, value: Value) -> Value:
         raise PlanError(str(error)) from None
 
 
+def _of_text(called: Implementation) -> Implementation:
+    """A function whose pattern was looked at in advance: it says less when it gets no text."""
+
+    def call(text: Value, *arguments: Value) -> Value:
+        if type(text) is not str:
+            raise Failure("no such overload")
+        return called(text, *arguments)
+
+    return call
+
+
 def _check_key(key: Value) -> None:
     if not isinstance(key, _KEY_TYPES):
-        raise PlanError(f"invalid qualifier type: {_GO_TYPES[type(key)]}")
+        raise PlanError(f"invalid qualifier type: {go_type(key)}")
 
 
 def _check_pattern(pattern: str) -> None:

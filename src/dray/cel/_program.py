@@ -56,7 +56,8 @@ class Program:
             failure = str(error)
         except Abort as error:
             failure, aborted = str(error), True
-        if frame.cost > frame.limit and not aborted:
+        if frame.cost > frame.limit:
+            # Whatever else went wrong, it was after the budget was spent.
             value, failure, aborted = None, COST_EXCEEDED, True
         return Evaluation(value, failure, frame.cost, aborted)
 
@@ -67,7 +68,7 @@ class Program:
         frame = Frame(variables, self._plan.slot_count, SELECTOR_COST_MAX, cancelled)
         try:
             value = self._plan.step(frame)
-        except Failure:
+        except (Failure, Abort):
             if frame.cost > frame.limit:
                 raise Abort(COST_EXCEEDED) from None
             raise

@@ -26,16 +26,14 @@ from dray.cel import _types as types
 from dray.cel._call_cost import LIST_COST, REGEX_FACTOR, STRING_FACTOR
 from dray.cel._estimate import MAX
 from dray.cel._failures import Abort, Failure
+from dray.cel._library.go_types import go_type
 from dray.cel._library.network import CIDR, IP
-from dray.cel._types import Type
 from dray.cel._values import (
     LISTS,
     MAPS,
     NONE,
-    ConcatenatedList,
     DerivedQuantity,
     Duration,
-    MapWithDefault,
     Optional,
     Timestamp,
     UInt,
@@ -360,36 +358,8 @@ def _crash(reason: str) -> Abort:
 def _go_type(value: Value) -> str:
     if isinstance(value, Failure):
         return "*types.Err"
-    known = _GO_TYPES.get(type(value))
-    # What is no value of CEL's or Kubernetes' own is a protobuf message.
-    return known or _OPAQUE_GO_TYPES.get(value.cel_type, "*types.protoObj")
+    return go_type(value)
 
 
-_GO_TYPES: Final[dict[type, str]] = {
-    bool: "types.Bool",
-    int: "types.Int",
-    UInt: "types.Uint",
-    float: "types.Double",
-    str: "types.String",
-    bytes: "types.Bytes",
-    type(None): "types.Null",
-    Duration: "types.Duration",
-    Timestamp: "types.Timestamp",
-    Type: "*types.Type",
-    Optional: "*types.Optional",
-    Quantity: "cel.Quantity",
-    DerivedQuantity: "*cel.Quantity",
-    Semver: "cel.Semver",
-    **dict.fromkeys(LISTS, "*types.baseList"),
-    ConcatenatedList: "*types.concatList",
-    **dict.fromkeys(MAPS, "*types.baseMap"),
-    MapWithDefault: "cel.mapper",
-}
-_OPAQUE_GO_TYPES: Final[dict[Type, str]] = {
-    types.IP: "cel.IP",
-    types.CIDR: "cel.CIDR",
-    types.URL: "cel.URL",
-    types.FORMAT: "cel.Format",
-}
 _ADDABLE: Final = frozenset({int, UInt, float, str, bytes, Duration, Timestamp})
 """Types whose values know the first method of a list in Go, which is how to be added."""

@@ -17,11 +17,11 @@ from dray.cel._failures import Abort, Failure
 from dray.cel._limits import SELECTOR_COST_MAX
 from dray.cel._logic import Logic, take_apart
 from dray.cel._references import Reference, references
-from dray.cel._types import Type
-from dray.cel._values import LISTS, Value, type_of
+from dray.cel._results import as_bool
+from dray.cel._types import Kind
 from dray.errors import CELError
 
-__all__ = ["Selector", "no_bool"]
+__all__ = ["Selector"]
 
 ASKED_BEFORE_CODE_IS_MADE: Final = 32
 """Making code takes as long as asking the exact program some hundred times, and is worth it for a
@@ -64,8 +64,13 @@ class Selector:
 
     @cached_property
     def logic(self) -> Logic | None:
-        """The selector taken apart; None if its parts might exceed the budget of the whole."""
-        return take_apart(self._checked) if self.bounded else None
+        """The selector taken apart, to be asked about many devices.
+
+        None if parts might exceed the budget of the whole, or the whole may be an optional:
+        upstream takes `optional.of(true)` for true, but not as a part.
+        """
+        whole = self._checked.type(self._checked.root)
+        return take_apart(self._checked) if self.bounded and whole.kind is Kind.BOOL else None
 
     def matches(self, device: DeviceView, *, cancelled: Callable[[], bool] | None = None) -> bool:
         """Whether the device fits; a CELError with upstream's text if there is no answer."""
@@ -90,25 +95,6 @@ class Selector:
     ) -> bool:
         try:
             value = self._program.run({DEVICE_VARIABLE: device.value}, cancelled=cancelled)
+            return as_bool(value)
         except (Failure, Abort) as error:
             raise CELError(str(error), source=self.expression) from None
-        if value is True or value is False:
-            return bool(value)
-        raise CELError(no_bool(value), source=self.expression)
-
-
-def no_bool(value: Value) -> str:
-    """What upstream says when a selector's value is none it can use."""
-    name = type_of(value).name
-    return f"CEL result of type {name} could not be converted to bool: {_why_not(value, name)}"
-
-
-def _why_not(value: Value, name: str) -> str:
-    kind = type(value)
-    if kind is str:
-        return "unsupported native conversion from string to 'bool'"
-    if kind in LISTS:
-        return "type conversion error from list to 'bool'"
-    if kind is Type:
-        return "type conversion not supported for 'type'"
-    return f"unsupported type conversion from '{name}' to bool"
