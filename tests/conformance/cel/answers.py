@@ -12,11 +12,11 @@ from functools import lru_cache
 from typing import Any
 
 from dray.api.codec import decode
-from dray.api.resource import Device
-from dray.api.semver import Semver
+from dray.api.resource import Device, DeviceAttribute
 from dray.cel import (
     SELECTOR_COST_MAX,
     Compilation,
+    DerivedAttribute,
     DeviceView,
     Environment,
     Selector,
@@ -24,11 +24,14 @@ from dray.cel import (
     compile_selector,
 )
 from dray.cel._compiler import compile_any
-from dray.cel._values import LISTS, Value
+from dray.cel._failures import Failure
+from dray.cel._results import as_bool
+from dray.cel._values import Value
+from dray.cel.fleet import DeviceTable, Verdict
 from dray.errors import CELError
-from tests.conformance.cel.values import decoded, encoded, type_named
+from tests.conformance.cel.values import canonical, decoded, encoded, type_named
 
-__all__ = ["answer", "compiled", "evaluation", "view_of"]
+__all__ = ["answer", "compiled", "evaluation", "same", "view_of"]
 
 KINDS = {"invalid": "RuleInvalid", "internal": "InternalError"}
 
@@ -45,12 +48,37 @@ def answer(question: Question) -> Answer:
             "error": compilation.error.detail,
             "maxCost": compilation.max_cost,
         }
+    devices = question.get("devices", ())
+    evaluations = [evaluation(question, compilation, device) for device in devices]
+    if not any(map(question.get, ("any", "derived", "costLimit"))):
+        views = [view_of(json.dumps(device)) for device in devices]
+        _ask_otherwise(compilation, views, evaluations)
     return {
         "outputType": str(compilation.output_type),
         "maxCost": compilation.max_cost,
-        "evaluations": [
-            evaluation(question, compilation, device) for device in question.get("devices", ())
-        ],
+        "evaluations": evaluations,
+    }
+
+
+_ENDED = ("operation cancelled", "internal error: ")
+"""How errors start with which upstream ends an evaluation before it is finished. What was counted
+until then says nothing: the budget is spent, or upstream has crashed."""
+
+
+def same(theirs: Answer, ours: Answer) -> bool:
+    """Whether two evaluations agree on all that upstream does not leave to luck."""
+    if theirs.get("unstable") == "answer":
+        return True
+    ended = theirs.get("error", "").startswith(_ENDED)
+    ignored = {"unstable", "actualCost"} if ended or "unstable" in theirs else set()
+    return _canonical(theirs, ignored) == _canonical(ours, ignored)
+
+
+def _canonical(evaluation: Answer, without: set[str]) -> Answer:
+    return {
+        name: canonical(member) if name == "value" else member
+        for name, member in evaluation.items()
+        if name not in without
     }
 
 
@@ -80,18 +108,61 @@ def evaluation(question: Question, compilation: Compilation, device: Question) -
     limit = question.get("costLimit", SELECTOR_COST_MAX)
     result = compilation.program.evaluate(variables, cost_limit=limit)
     cost = {"actualCost": result.cost}
-    selector = not question.get("any") and not question.get("derived")
-    if result.failure is not None and not (selector and limit == SELECTOR_COST_MAX):
+    if result.failure is not None:
         return {"error": result.failure, **cost}
     if question.get("any"):
         return {"value": encoded(result.value), **cost}
-    if question.get("derived"):
-        return {**_attribute(result.value), **cost}
     try:
-        # A selector knows no limit but the usual one, and does not tell what it cost.
-        return {"match": Selector(compilation).matches(view), **cost}
+        if question.get("derived"):
+            derived, spent = DerivedAttribute(compilation).evaluate(view, cost_limit=limit)
+            assert spent == result.cost
+            return {"attribute": _members(derived), **cost}
+        return {"match": as_bool(result.value), **cost}
+    except (CELError, Failure) as error:
+        return {"error": str(error), **cost}
+
+
+def _ask_otherwise(
+    compilation: Compilation, views: list[DeviceView], evaluations: list[Answer]
+) -> None:
+    """Ask in the other ways there are; an answer that differs gets a member that says so."""
+    table = DeviceTable(views).verdicts(Selector(compilation))
+    coded = Selector(compilation)
+    coded._code = coded.code
+    for view, told, exact in zip(views, table.tolist(), evaluations, strict=True):
+        wanted = {name: exact[name] for name in ("match", "error") if name in exact}
+        for way, selector in (("exactly", Selector(compilation)), ("in code", coded)):
+            if _matched(selector, view) != wanted:
+                exact[way] = _matched(selector, view)
+        verdict = {True: Verdict.YES, False: Verdict.NO, None: Verdict.ERROR}[exact.get("match")]
+        if told != verdict:
+            exact["in a table"] = Verdict(told).name
+
+
+def _matched(selector: Selector, view: DeviceView) -> Answer:
+    try:
+        return {"match": selector.matches(view)}
     except CELError as error:
-        return {"error": error.message, **cost}
+        return {"error": error.message}
+
+
+def _members(attribute: DeviceAttribute) -> Answer:
+    """The attribute's JSON, with an empty list where its own encoding has none."""
+    held = {
+        "int": attribute.int_value,
+        "bool": attribute.bool_value,
+        "string": attribute.string_value,
+        "version": attribute.version_value,
+        "ints": attribute.int_values,
+        "bools": attribute.bool_values,
+        "strings": attribute.string_values,
+        "versions": attribute.version_values,
+    }
+    return {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in held.items()
+        if value is not None
+    }
 
 
 @lru_cache(1024)
@@ -108,21 +179,3 @@ def _bindings(variables: Iterable[Question]) -> dict[str, Value]:
         for variable in variables
         if "value" in variable
     }
-
-
-_MEMBERS: dict[type, str] = {bool: "bool", int: "int", str: "string", Semver: "version"}
-
-
-def _attribute(value: Value) -> Answer:
-    """The value as a derived attribute, or why it is none."""
-    if type(value) in _MEMBERS:
-        return {"attribute": {_MEMBERS[type(value)]: _scalar(value)}}
-    if type(value) in LISTS:
-        kinds = {type(element) for element in value} or {str}
-        if len(kinds) == 1 and kinds <= _MEMBERS.keys():
-            return {"attribute": {f"{_MEMBERS[kinds.pop()]}s": [_scalar(item) for item in value]}}
-    return {"error": ""}
-
-
-def _scalar(value: Value) -> Any:
-    return str(value) if type(value) is Semver else value

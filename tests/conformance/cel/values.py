@@ -150,5 +150,7 @@ def _type_prefix(text: str) -> tuple[Type, str]:
             return types.optional_of(held), rest
         case "type", [of]:
             return types.type_of(of), rest
+        case "wrapper", [of]:
+            return Type(of.kind, of.name, nullable=True), rest
         case _:
             raise AssertionError(f"no such type: {text}")

@@ -299,6 +299,8 @@ func parseTypePrefix(text string) (*cel.Type, string, error) {
 		return cel.OptionalType(parameters[0]), rest, nil
 	case name == "type" && len(parameters) == 1:
 		return types.NewTypeTypeWithParam(parameters[0]), rest, nil
+	case name == "wrapper" && len(parameters) == 1:
+		return types.NewNullableType(parameters[0]), rest, nil
 	}
 	if named := namedTypes[name]; named != nil && parameters == nil {
 		return named, rest, nil
