@@ -102,7 +102,7 @@ class Environment:
 
     @cached_property
     def functions(self) -> Mapping[str, Function]:
-        return functions(includes=self.allows_lists)
+        return functions(includes=self.allows_lists, stored=self.stored)
 
     @cached_property
     def attribute_shape(self) -> Shape:

@@ -15,7 +15,7 @@ from functools import cache
 from typing import Final
 
 from dray.cel import _types as types
-from dray.cel._overloads import ALWAYS, INCLUDES
+from dray.cel._overloads import INCLUDES, NEW, STORED
 from dray.cel._types import Type
 
 __all__ = [
@@ -65,9 +65,11 @@ _NAMED: Final[dict[str, Type]] = {
 
 
 @cache
-def functions(*, includes: bool) -> Mapping[str, Function]:
+def functions(*, includes: bool, stored: bool = True) -> Mapping[str, Function]:
     """All functions by name; `includes` says whether the list attributes' function is one."""
-    tables = (*ALWAYS, INCLUDES) if includes else ALWAYS
+    tables = STORED if stored else NEW
+    if includes:
+        tables = (*tables, INCLUDES)
     overloads: dict[str, list[Overload]] = {}
     name = ""
     for line in "".join(tables).strip().splitlines():

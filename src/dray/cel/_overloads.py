@@ -6,7 +6,7 @@ Operators carry CEL's internal names (`_+_`, `@in`). Ids are upstream's, because
 anything that reads a checked expression go by them.
 
 The invariant: within one function the order is the order in which upstream considers overloads,
-and a function named in several tables has its overloads in the order of ALWAYS.
+and a function named in several tables has its overloads in the order of STORED or NEW.
 
 Upstream counterparts: cel-go common/stdlib, cel/library.go and ext/, apiserver pkg/cel/library.
 """
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["ALWAYS", "INCLUDES"]
+__all__ = ["INCLUDES", "NEW", "STORED"]
 
 _STANDARD: Final = """
 !_
@@ -564,11 +564,7 @@ includes
     list_includes_dyn_dyn dyn.(dyn) -> bool
 """
 
-ALWAYS: Final = (
-    _STANDARD,
-    _OPTIONALS,
-    _TWO_VARIABLES,
-    _STRINGS,
+_LAST_TABLES: Final = (
     _SETS,
     _LIST_EXTENSIONS,
     _URLS,
@@ -578,6 +574,12 @@ ALWAYS: Final = (
     _FORMATS,
     _SEMVER,
     _AUTHORIZATION,
-    _LISTS,
 )
-"""The tables of every environment; INCLUDES is only in those that allow lists."""
+
+STORED: Final = (_STANDARD, _OPTIONALS, _TWO_VARIABLES, _STRINGS, *_LAST_TABLES, _LISTS)
+NEW: Final = (_STANDARD, _OPTIONALS, _TWO_VARIABLES, _LISTS, _STRINGS, *_LAST_TABLES)
+"""The tables of every environment, in the order of stored and of new expressions.
+
+INCLUDES is only in those that allow lists. The order shows where a value may be a text or a list:
+`[][0].indexOf(x)` means the first of the two that is declared.
+"""

@@ -92,14 +92,15 @@ def test_every_environment_declares_upstreams_functions(stored: bool, lists: boo
     assert ours == theirs
 
 
-def test_overloads_stand_in_the_order_upstream_tries_them() -> None:
+@pytest.mark.parametrize("stored", [False, True], ids=["new", "stored"])
+def test_overloads_stand_in_the_order_upstream_tries_them(stored: bool) -> None:
     _, *declared = recorded("functions")
     theirs: dict[str, list[str]] = {}
     for row in declared:
-        if row["stored"]:
+        if row["stored"] == stored and row["listTypeAttributes"] != stored:
             theirs.setdefault(row["function"], []).append(row["overload"])
     ours = {
         name: [overload.id for overload in function.overloads]
-        for name, function in functions(includes=True).items()
+        for name, function in functions(includes=True, stored=stored).items()
     }
     assert ours == theirs
