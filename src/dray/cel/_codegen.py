@@ -48,6 +48,7 @@ from dray.cel._values import (
     MutableList,
     MutableMap,
     Optional,
+    UInt,
     Unhashable,
     Value,
     decode_key,
@@ -424,7 +425,7 @@ class _Emitter:
 
     def _comprehension(self, node: Comprehension) -> _Part:
         over = self._emit(node.range)
-        empty = isinstance(over, _Constant) and not over.value
+        empty = isinstance(over, _Constant) and type(over.value) in LISTS and not over.value
         outside = len(self._locals)
         accumulator = self._name("a")
         if empty:
@@ -512,13 +513,15 @@ def _static_path(node: Node, is_device: Callable[[Identifier], bool]) -> tuple[s
 
 # What the code calls
 
+_KEY_TYPES: Final = frozenset({str, bool, int, UInt, float})
+
 
 def _surprise() -> Value:
     raise Surprise
 
 
 def _get(value: Value, key: Value) -> Value:
-    if type(value) is Optional:
+    if type(value) is Optional or type(key) not in _KEY_TYPES:
         raise Surprise
     found, present = look_up(value, key)
     if not present:

@@ -187,9 +187,12 @@ def encode_key(value: Value) -> Key:
     if kind is str:
         text: str = value
         return text
-    if kind in _UNHASHABLE:
+    if kind in _UNHASHABLE or getattr(value, "cel_type", None) is types.FORMAT:
         raise Unhashable(value)
-    return (kind, _Reference(value) if kind in _BY_REFERENCE else value)
+    # Go finds a NaN as little as a list it has not seen: it equals no key, not even itself.
+    if kind in _BY_REFERENCE or value != value:
+        return (kind, _Reference(value))
+    return (kind, value)
 
 
 def decode_key(key: Key) -> Value:

@@ -172,8 +172,8 @@ class DeviceTable:
 
     def _groups(self, read: Iterable[Reference]) -> tuple[_Codes, int, _Codes, _Codes]:
         """Each device's group, how many numbers there are, those in use, a member of each."""
-        codes = np.zeros(len(self), np.int64)
-        count = 1
+        # Devices that cannot be read are a group of their own, whatever is read.
+        codes, count = self._failed.astype(np.int64), 2
         for reference in read:
             column = self._column(reference)
             codes = codes * column.count + column.codes
@@ -195,7 +195,6 @@ class DeviceTable:
 
     def _read(self, reference: Reference) -> _Column:
         read = reader(reference)
-        # A device that cannot be read is a value of its own, equal to no other's.
         values: Iterable[Hashable] = (
             None if view.failure is not None else read(view.value) for view in self.views
         )
