@@ -2,7 +2,7 @@
 
 A case is one line of JSON on standard input; its answer is one line on standard output, in the
 same order, with the case's name. Whoever recorded what upstream does to the same inputs can
-compare. Suites: `validation`. Other suites are refused by name.
+compare. Suites: `validation`, `cel`. Other suites are refused by name.
 
 validation: `object`, and for updates `old`, are validated as they are, without defaults, by the
 hand-written rules alone: cases are recorded by calling upstream's validation functions, not a
@@ -15,6 +15,12 @@ creation. What a recording cannot hold is put back where the case shows what it 
 - the blanks in carried JSON, which recording removes but upstream counts: one after each comma
   and colon, as people write it;
 - a deletion time of zero, which has no JSON: there is one if the name says deleted.
+
+cel: `expression` is compiled as a selector, with the gates `consumableCapacity` and
+`listTypeAttributes`, new or stored as `envType` says. The answer has `compileError`, or `maxCost`
+with what became of the device that `driver`, `attributes`, `capacity` and
+`allowMultipleAllocations` describe: `match` or `matchError`, and `actualCost` unless the device
+could not be read at all.
 """
 
 from __future__ import annotations
@@ -32,6 +38,7 @@ from dray.api.gated_fields import drop_disabled_fields, drop_disabled_status_fie
 from dray.api.meta import Object
 from dray.api.quantity import Quantity
 from dray.api.resource import (
+    Device,
     DeviceClass,
     DeviceTaintRule,
     ResourceClaim,
@@ -40,7 +47,8 @@ from dray.api.resource import (
     ResourceSlice,
 )
 from dray.api.wire import Time, replace
-from dray.errors import DrayError, FieldError
+from dray.cel import SELECTOR_COST_MAX, DeviceView, Environment, Selector, compile_selector
+from dray.errors import CELError, DrayError, FieldError
 from dray.validation import (
     device_class,
     device_taint_rule,
@@ -51,7 +59,15 @@ from dray.validation import (
 )
 from dray.validation.rulebook import Context, Rulebook
 
-__all__ = ["SUITES", "UnreadableCase", "answer", "gates_of", "main", "validate_case"]
+__all__ = [
+    "SUITES",
+    "UnreadableCase",
+    "answer",
+    "evaluate_case",
+    "gates_of",
+    "main",
+    "validate_case",
+]
 
 # One case is at most a claim or a slice, with its predecessor.
 CASE_BYTES_MAX: Final = 16 * 1024 * 1024
@@ -77,7 +93,37 @@ def validate_case(case: Case) -> dict[str, Any]:
     }
 
 
-SUITES: Final[Mapping[str, Suite]] = {"validation": validate_case}
+def evaluate_case(case: Case) -> dict[str, Any]:
+    """What a selector of the cel suite says about its device."""
+    if not isinstance(case.get("expression"), str) or not isinstance(case.get("driver", ""), str):
+        raise UnreadableCase("a case has an expression, and a driver's name if any")
+    environment = Environment(
+        consumable_capacity=bool(case.get("consumableCapacity")),
+        list_type_attributes=bool(case.get("listTypeAttributes")),
+        stored=case.get("envType", _STORED) == _STORED,
+    )
+    compilation = compile_selector(case["expression"], environment)
+    if compilation.error is not None:
+        return {"compileError": compilation.error.detail}
+    described = {name: case[name] for name in _OF_A_DEVICE if name in case}
+    device = decode(json.dumps({"name": "", **described}).encode(), Device)
+    view = DeviceView.of(case.get("driver", ""), device)
+    answers: dict[str, Any] = {"maxCost": compilation.max_cost}
+    try:
+        answers["match"] = Selector(compilation).matches(view)
+    except CELError as error:
+        answers["matchError"] = error.message
+    if view.failure is None and compilation.program is not None:
+        cost = compilation.program.evaluate({"device": view.value}).cost
+        # Upstream stops at the step that exceeds the budget, dray a few steps later.
+        answers["actualCost"] = min(cost, SELECTOR_COST_MAX + 1)
+    return answers
+
+
+_STORED: Final = "StoredExpressions"
+_OF_A_DEVICE: Final = ("attributes", "capacity", "allowMultipleAllocations")
+
+SUITES: Final[Mapping[str, Suite]] = {"cel": evaluate_case, "validation": validate_case}
 
 
 def answer(line: bytes, suite: Suite) -> dict[str, Any]:

@@ -190,4 +190,76 @@ def test_an_unknown_suite_is_refused_with_the_known_ones(
     complaints = io.StringIO()
     assert main(arguments, [], io.StringIO(), complaints) == 2
     assert complaints.getvalue().startswith(complaint)
-    assert "{validation}" in complaints.getvalue()
+    assert "{cel,validation}" in complaints.getvalue()
+
+
+# Selectors -------------------------------------------------------------------------------------
+
+
+def select(expression: str, **case: Any) -> Any:
+    asked = {"name": "x", "expression": expression, "driver": "d.com", **case}
+    return answer(json.dumps(asked).encode(), SUITES["cel"])
+
+
+MODEL = 'device.attributes["d.com"].model == "a"'
+
+
+def test_a_selector_answers_with_its_costs() -> None:
+    assert select(MODEL, attributes={"model": {"string": "a"}}) == {
+        "name": "x",
+        "maxCost": 5,
+        "match": True,
+        "actualCost": 5,
+    }
+
+
+def test_a_selector_that_fails_on_its_device_says_why_and_what_it_cost() -> None:
+    assert select(MODEL) == {
+        "name": "x",
+        "maxCost": 5,
+        "matchError": "no such key: model",
+        "actualCost": 5,
+    }
+
+
+def test_a_selector_that_does_not_compile_has_no_cost() -> None:
+    (message,) = select("device.nope").keys() - {"name"}
+    assert message == "compileError"
+
+
+def test_a_device_that_cannot_be_read_costs_nothing() -> None:
+    got = select("true", attributes={"v": {"version": "x"}})
+    assert got["matchError"].startswith("attribute v: parse semantic version")
+    assert "actualCost" not in got
+
+
+def test_a_budget_is_exceeded_by_one() -> None:
+    got = select("lists.range(1000000).all(x, x >= 0)")
+    assert got["matchError"] == "operation cancelled: actual cost limit exceeded"
+    assert got["actualCost"] == 1_000_001
+
+
+@pytest.mark.parametrize(
+    ("gates", "compiles"),
+    [
+        ({"envType": "NewExpressions"}, False),
+        ({"envType": "NewExpressions", "consumableCapacity": True}, True),
+        ({"envType": "StoredExpressions"}, True),
+    ],
+    ids=["new", "gate", "stored"],
+)
+def test_a_selector_is_compiled_in_the_environment_of_its_case(
+    gates: dict[str, Any], compiles: bool
+) -> None:
+    got = select("device.allowMultipleAllocations", **gates)
+    assert ("match" in got) is compiles
+
+
+@pytest.mark.parametrize(
+    "case",
+    [{}, {"expression": 1}, {"expression": "true", "driver": 1},
+     {"expression": "true", "attributes": {"a": 1}}],
+    ids=["nothing", "number", "driver", "attribute"],
+)  # fmt: skip
+def test_a_case_that_is_none_is_an_error_of_its_own(case: dict[str, Any]) -> None:
+    assert "error" in answer(json.dumps(case).encode(), SUITES["cel"])
