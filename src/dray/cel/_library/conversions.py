@@ -10,14 +10,16 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from typing import Final, TypeAlias
 
 from dray.cel import _types as types
 from dray.cel._failures import Failure
+from dray.cel._library.table import FunctionTable
 from dray.cel._types import Type
 from dray.cel._values import INT_MAX, INT_MIN, UINT_MAX, Duration, Timestamp, UInt, Value, type_of
 
-__all__ = ["convert", "is_conversion"]
+__all__ = ["FUNCTIONS", "convert", "is_conversion"]
 
 _SECONDS_MIN: Final = -62135596800
 _SECONDS_MAX: Final = 253402300799
@@ -169,7 +171,8 @@ def _text_to_bool(value: Value) -> Value:
 
 def _text_to_bytes(value: Value) -> Value:
     assert isinstance(value, str)
-    return value.encode()
+    # A text may hold single bytes that are no UTF-8, as surrogate escapes.
+    return value.encode("utf-8", "surrogateescape")
 
 
 def _bytes_to_text(value: Value) -> Value:
@@ -312,7 +315,8 @@ def _timestamp_to_text(value: Value) -> Value:
     assert isinstance(value, Timestamp)
     moment = _EPOCH + timedelta(seconds=value.seconds)
     fraction = f".{value.nanoseconds:09d}".rstrip("0").rstrip(".")
-    return f"{moment:%Y-%m-%dT%H:%M:%S}{fraction}Z"
+    # The year apart: strftime does not pad it everywhere.
+    return f"{moment.year:04d}-{moment:%m-%dT%H:%M:%S}{fraction}Z"
 
 
 _Conversion: TypeAlias = Callable[[Value], Value]
@@ -374,4 +378,24 @@ _CONVERSIONS: Final[dict[str, tuple[Type, dict[str, _Conversion]]]] = {
             "string": _text_to_uint,
         },
     ),
+}
+
+_SOURCES: Final[dict[str, type]] = {
+    "bool": bool,
+    "bytes": bytes,
+    "double": float,
+    types.DURATION.name: Duration,
+    "int": int,
+    "string": str,
+    types.TIMESTAMP.name: Timestamp,
+    "uint": UInt,
+}
+
+FUNCTIONS: Final[FunctionTable] = {
+    "dyn": {object: _same},
+    "type": {object: type_of},
+    **{
+        function: {_SOURCES[source]: partial(convert, function) for source in conversions}
+        for function, (_, conversions) in _CONVERSIONS.items()
+    },
 }

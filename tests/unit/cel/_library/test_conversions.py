@@ -4,7 +4,7 @@ import pytest
 
 from dray.cel import _types as types
 from dray.cel._failures import Failure
-from dray.cel._library.conversions import convert, is_conversion
+from dray.cel._library.conversions import FUNCTIONS, convert, is_conversion
 from dray.cel._values import Duration, Timestamp, UInt, Value, type_of
 
 
@@ -77,3 +77,18 @@ def test_only_conversions_are_conversions() -> None:
 
 def test_a_bool_is_not_an_int() -> None:
     assert type_of(True) == types.BOOL
+
+
+def test_the_year_of_a_timestamp_has_four_digits() -> None:
+    assert convert("string", Timestamp(-62135596800, 0)) == "0001-01-01T00:00:00Z"
+
+
+def test_bytes_that_are_no_utf_8_survive_as_such() -> None:
+    assert convert("bytes", "a\udcff") == b"a\xff"
+
+
+def test_the_functions_are_listed_by_what_they_convert() -> None:
+    assert FUNCTIONS["int"][str]("5") == 5
+    assert bool not in FUNCTIONS["int"]
+    assert FUNCTIONS["dyn"][object](None) is None
+    assert FUNCTIONS["type"][object](1) is types.INT
