@@ -1,6 +1,7 @@
 """Whether a literal format string fits its arguments: `"%d of %s".format([1, "x"])`.
 
-Only what can be known from types is checked; formatting itself is the evaluator's.
+Only what can be known from types is checked; formatting itself is the library's, which reads
+clauses by the same rules.
 
 Upstream counterpart: stringFormatValidator in cel-go ext/formatting.go.
 """
@@ -14,7 +15,10 @@ from dray.cel._source import Issues
 from dray.cel._types import Kind
 
 __all__ = [
+    "CLAUSES",
+    "FormatError",
     "check_format",
+    "read_clause",
 ]
 
 _WHOLE: Final = frozenset({Kind.INT, Kind.UINT})
@@ -34,14 +38,17 @@ _PRINTABLE: Final = frozenset(
         Kind.NULL,
     }
 )
-_CLAUSES: Final[dict[str, tuple[frozenset[Kind], str]]] = {
+CLAUSES: Final[dict[str, tuple[frozenset[Kind], str]]] = {
     "d": (_WHOLE, "decimal clause can only be used on integers"),
     "f": (frozenset({Kind.DOUBLE, Kind.STRING}), "fixed-point clause can only be used on doubles"),
     "e": (frozenset({Kind.DOUBLE, Kind.STRING}), "scientific clause can only be used on doubles"),
     "b": (_WHOLE | {Kind.BOOL}, "only integers and bools can be formatted as binary"),
-    "x": (
-        _WHOLE | {Kind.STRING, Kind.BYTES},
-        "only integers, byte buffers, and strings can be formatted as hex",
+    **dict.fromkeys(
+        "xX",
+        (
+            _WHOLE | {Kind.STRING, Kind.BYTES},
+            "only integers, byte buffers, and strings can be formatted as hex",
+        ),
     ),
     "o": (_WHOLE, "octal clause can only be used on integers"),
     "s": (
@@ -55,7 +62,7 @@ _CLAUSES: Final[dict[str, tuple[frozenset[Kind], str]]] = {
 _PARSING: Final = "could not parse formatting clause: "
 
 
-class _FormatError(Exception):
+class FormatError(Exception):
     """Wrong, at this offset or at the call itself."""
 
     def __init__(self, message: str, offset: int | None = None) -> None:
@@ -72,7 +79,7 @@ def check_format(
 ) -> None:
     try:
         used = _check_clauses(text.encode(), arguments, checked)
-    except _FormatError as error:
+    except FormatError as error:
         issues.report(call.offset if error.offset is None else error.offset, str(error))
         return
     if len(arguments) > used:
@@ -91,47 +98,48 @@ def _check_clauses(text: bytes, arguments: tuple[Node, ...], checked: CheckedExp
             position = text.find(b"%", position + 2)
             continue
         if position + 1 >= len(text):
-            raise _FormatError("unexpected end of string")
+            raise FormatError("unexpected end of string")
         if used >= len(arguments):
-            raise _FormatError(f"index {used} out of range")
-        letter, position = _clause(text, position + 1)
+            raise FormatError(f"index {used} out of range")
+        letter, _, position = read_clause(text, position + 1)
         _check_type(letter, arguments[used], checked)
         used += 1
         position = text.find(b"%", position)
     return used
 
 
-def _clause(text: bytes, position: int) -> tuple[str, int]:
-    """The letter of the clause that starts here, and where it ends."""
+def read_clause(text: bytes, position: int) -> tuple[str, int | None, int]:
+    """The letter of the clause that starts here, its precision, and where it ends."""
+    precision: int | None = None
     if text[position : position + 1] == b".":
         start = position = position + 1
         while text[position : position + 1].isdigit():
             position += 1
-        precision = text[start:position]
+        digits = text[start:position]
         if position >= len(text):
-            raise _FormatError(
+            raise FormatError(
                 f"{_PARSING}error while parsing precision: could not find end of precision"
                 " specifier"
             )
-        if not precision or int(precision[:20]) > 2**63 - 1:
-            problem = "invalid syntax" if not precision else "value out of range"
-            raise _FormatError(
+        if not digits or int(digits.lstrip(b"0")[:20] or b"0") > 2**63 - 1:
+            problem = "invalid syntax" if not digits else "value out of range"
+            raise FormatError(
                 f"{_PARSING}error while parsing precision: error while converting precision to"
-                f' integer: strconv.Atoi: parsing "{precision.decode()}": {problem}'
+                f' integer: strconv.Atoi: parsing "{digits.decode()}": {problem}'
             )
+        precision = int(digits.lstrip(b"0") or b"0")
     letter = chr(text[position])
-    clause = "x" if letter == "X" else letter
-    if clause not in _CLAUSES:
-        raise _FormatError(f'{_PARSING}unrecognized formatting clause "{letter}"')
-    return clause, position + 1
+    if letter not in CLAUSES:
+        raise FormatError(f'{_PARSING}unrecognized formatting clause "{letter}"')
+    return letter, precision, position + 1
 
 
 def _check_type(clause: str, argument: Node, checked: CheckedExpression) -> None:
-    allowed, rule = _CLAUSES[clause]
+    allowed, rule = CLAUSES[clause]
     for node in _printed(argument) if clause == "s" else [argument]:
         found = checked.type(node)
         if found.kind is not Kind.DYN and found.kind not in allowed:
-            raise _FormatError(
+            raise FormatError(
                 f"error during formatting: {rule}, was given {found.name}", node.offset
             )
 
