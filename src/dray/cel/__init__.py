@@ -18,12 +18,17 @@ from dray.cel._compiler import (
     compile_derived_attribute,
     compile_selector,
 )
+from dray.cel._conjuncts import Conjunct, Decision, Explanation, conjuncts, explain
 from dray.cel._derived import DerivedAttribute
 from dray.cel._device import DeviceView
 from dray.cel._environment import Environment
+from dray.cel._failing import failing_issue, render_failing
+from dray.cel._hints import Hint, absent_references, hints, hints_for_error
 from dray.cel._limits import COST_UNKNOWN, EXPRESSION_LENGTH_MAX, SELECTOR_COST_MAX
 from dray.cel._nodes import CheckedExpression
+from dray.cel._readings import Reading
 from dray.cel._references import Reference
+from dray.cel._requirements import Requirement, describe, requirement
 from dray.cel._selector import Selector
 from dray.cel._source import Issue
 from dray.cel._types import Type
@@ -35,13 +40,28 @@ __all__ = [
     "CheckedExpression",
     "Compilation",
     "CompileError",
+    "Conjunct",
+    "Decision",
     "DerivedAttribute",
     "DeviceView",
     "Environment",
+    "Explanation",
+    "Hint",
     "Issue",
+    "Reading",
     "Reference",
+    "Requirement",
     "Selector",
     "Type",
+    "absent_references",
     "compile_derived_attribute",
     "compile_selector",
+    "conjuncts",
+    "describe",
+    "explain",
+    "failing_issue",
+    "hints",
+    "hints_for_error",
+    "render_failing",
+    "requirement",
 ]
