@@ -8,7 +8,7 @@ by hand is tall enough to be cut.
 
 from __future__ import annotations
 
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from dray.cel._attributes import Step
@@ -71,20 +71,7 @@ def on_fresh_stack(step: Step) -> Step:
     """The same step, but for the stack it uses."""
 
     def hop(frame: Frame) -> Value:
-        answers: list[Value] = []
-        errors: list[BaseException] = []
-
-        def work() -> None:
-            try:
-                answers.append(step(frame))
-            except BaseException as error:  # noqa: BLE001 (it is raised again where the caller waits)
-                errors.append(error)
-
-        thread = threading.Thread(target=work)
-        thread.start()
-        thread.join()
-        if errors:
-            raise errors[0]
-        return answers[0]
+        with ThreadPoolExecutor(1, "cel") as pool:
+            return pool.submit(step, frame).result()
 
     return hop
