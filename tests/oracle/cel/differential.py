@@ -15,12 +15,12 @@ from __future__ import annotations
 import argparse
 import collections
 import json
+import multiprocessing
 import re
 import subprocess
 import sys
 import traceback
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ ROOT = HERE.parents[2]
 BINARY = HERE.parent / ".build" / "cel"
 BATCH_EXPRESSIONS = 250
 DEVICES_EACH = 4
+BATCHES_PER_WORKER = 10
 EXAMPLES_SHOWN = 3
 
 sys.path.insert(0, str(ROOT))
@@ -176,8 +177,9 @@ def batches(seed: int, pairs: int, workers: int) -> Iterator[Tally]:
     if workers == 1:
         yield from map(batch, seeds)
         return
-    with ProcessPoolExecutor(workers, max_tasks_per_child=20) as pool:
-        yield from pool.map(batch, seeds)
+    # A worker that has done its share is replaced, which gives back what its caches hold.
+    with multiprocessing.Pool(workers, maxtasksperchild=BATCHES_PER_WORKER) as pool:
+        yield from pool.imap_unordered(batch, seeds)
 
 
 def main() -> int:
