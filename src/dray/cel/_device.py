@@ -14,12 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Final, TypeVar
 
 from dray.api.resource import Device, DeviceAttribute, DeviceCapacity
 from dray.api.semver import Semver
 from dray.cel._failures import Failure
-from dray.cel._values import MapWithDefault, Value
+from dray.cel._values import Key, MapWithDefault, Value
 from dray.errors import ParseError
 
 __all__ = ["DeviceView", "device_value"]
@@ -61,69 +62,67 @@ def device_value(
     allow_multiple_allocations: bool = False,
 ) -> Value:
     """The value of `device`; a Failure if one of its attributes cannot be read."""
-    by_domain = MapWithDefault()
-    for name, attribute in _plain_names_first(attributes):
-        try:
-            value = _attribute_value(attribute)
-        except Failure as failure:
-            raise Failure(f"attribute {name}: {failure}") from None
-        domain, identifier = _split(name, driver)
-        by_domain.setdefault(domain, {})[identifier] = value
-    capacity_by_domain = MapWithDefault()
-    for name, amount in _plain_names_first(capacity):
-        domain, identifier = _split(name, driver)
-        capacity_by_domain.setdefault(domain, {})[identifier] = amount.value
     return {
         "driver": driver,
         "allowMultipleAllocations": allow_multiple_allocations,
-        "attributes": by_domain,
-        "capacity": capacity_by_domain,
+        "attributes": _by_domain(driver, attributes, _attribute_value),
+        "capacity": _by_domain(driver, capacity, _AMOUNT),
     }
 
 
-def _plain_names_first(named: Mapping[str, Member]) -> list[tuple[str, Member]]:
-    """In order, but what must win a collision comes last."""
-    return sorted(named.items(), key=lambda item: "/" in item[0])
+def _by_domain(
+    driver: str, named: Mapping[str, Member], read: Callable[[Member], Value]
+) -> MapWithDefault:
+    """The members' values, the driver's own domain first."""
+    by_domain = MapWithDefault()
+    own: dict[Key, Value] = {}
+    qualified: list[str] = []
+    name = ""
+    try:
+        for name, member in named.items():
+            if "/" in name:
+                qualified.append(name)
+            else:
+                own[name] = read(member)
+        if own:
+            by_domain[driver] = own
+        # These come last because they win a collision.
+        for name in qualified:
+            domain, _, identifier = name.partition("/")
+            by_domain.setdefault(domain, {})[identifier] = read(named[name])
+    except Failure as failure:
+        # Only an attribute can fail: a capacity is a quantity already.
+        raise Failure(f"attribute {name}: {failure}") from None
+    return by_domain
 
 
-def _split(name: str, driver: str) -> tuple[str, str]:
-    domain, slash, identifier = name.partition("/")
-    return (domain, identifier) if slash else (driver, name)
+_AMOUNT: Final[Callable[[DeviceCapacity], Value]] = attrgetter("value")
 
 
 def _attribute_value(attribute: DeviceAttribute) -> Value:
-    for read in _READERS:
-        value = read(attribute)
-        if value is not None:
-            return value
+    """The one value that should be set; the order is upstream's, for when there are several."""
+    # A fleet has many attributes, and asking for each member in turn is the quickest way.
+    if attribute.int_values is not None:
+        return list(attribute.int_values)
+    if attribute.bool_values is not None:
+        return list(attribute.bool_values)
+    if attribute.string_values is not None:
+        return list(attribute.string_values)
+    if attribute.version_values is not None:
+        return [_version(text) for text in attribute.version_values]
+    if attribute.int_value is not None:
+        return attribute.int_value
+    if attribute.bool_value is not None:
+        return attribute.bool_value
+    if attribute.string_value is not None:
+        return attribute.string_value
+    if attribute.version_value is not None:
+        return _version(attribute.version_value)
     raise Failure("unsupported attribute value")
 
 
-def _version(text: str | None) -> Semver | None:
-    if text is None:
-        return None
+def _version(text: str) -> Semver:
     try:
         return Semver.parse(text)
     except ParseError as error:
         raise Failure(f"parse semantic version: {error.rule}") from None
-
-
-def _list(values: tuple[Value, ...] | None) -> list[Value] | None:
-    return None if values is None else list(values)
-
-
-def _versions(texts: tuple[str, ...] | None) -> list[Semver | None] | None:
-    return None if texts is None else [_version(text) for text in texts]
-
-
-_READERS: Final[tuple[Callable[[DeviceAttribute], Value], ...]] = (
-    lambda attribute: _list(attribute.int_values),
-    lambda attribute: _list(attribute.bool_values),
-    lambda attribute: _list(attribute.string_values),
-    lambda attribute: _versions(attribute.version_values),
-    lambda attribute: attribute.int_value,
-    lambda attribute: attribute.bool_value,
-    lambda attribute: attribute.string_value,
-    lambda attribute: _version(attribute.version_value),
-)
-"""In the order in which upstream looks for the one value that should be set."""
