@@ -73,7 +73,8 @@ def suggestion(reference: Reference, vocabulary: Vocabulary) -> str:
         if not known:
             return f"no device has any {_plural(reference.field)}"
         return f"no device has the domain {quote(domain)}: there is {_some(known)}"
-    return f"{quote(domain)} has {_some(vocabulary.names(reference.field, domain))}"
+    names = _some(vocabulary.names(reference.field, domain))
+    return f"{reference.name} is not among the {_plural(reference.field)} of {domain}: {names}"
 
 
 def type_hints(selector: Selector, vocabulary: Vocabulary) -> Iterator[tuple[str, Reference]]:
@@ -239,7 +240,7 @@ def _instead(reference: Reference, meant: Reference) -> str:
 
 
 def _plural(field: str) -> str:
-    return "attributes" if field == MAPS_BY_DOMAIN[0] else "capacity"
+    return "attributes" if field == MAPS_BY_DOMAIN[0] else "capacities"
 
 
 def _some(names: list[str], shown_max: int = 5) -> str:

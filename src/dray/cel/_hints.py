@@ -140,6 +140,8 @@ class _Advisor:
             found = pattern.match(message)
             if found is not None:
                 return advise(found, at)
+        if message.startswith("expected type 'bool' but found"):
+            return "each side has to be true or false: compare the value with something"
         if "cannot be range of a comprehension" in message:
             return "loops over an attribute need the feature gate DRAListTypeAttributes"
         if message.startswith("invalid argument to has()"):
@@ -174,8 +176,10 @@ class _Advisor:
             return f"write {replacement} instead of {written}"
         if re.search(r"\bnot\s*$", source[:offset], re.IGNORECASE):
             return "write ! instead of not"
-        if "'<EOF>'" in message and "expecting ')'" in message:
+        if "'<EOF>'" in message and re.search(r"missing '\)'|expecting '\)'", message):
             return "a parenthesis is not closed"
+        if "'<EOF>'" in message and "expecting {']'" in message:
+            return "a square bracket is not closed"
         if "'<EOF>'" in message and self._spans.tokens:
             last = self._spans.tokens[-1].text
             return f"something is missing after {last}" if not last[0].isalnum() else ""
@@ -451,9 +455,9 @@ def _meant(maker: str, text: str) -> str:
         if found is None:
             return ': an amount and a unit, such as "40Gi"'
         unit = _UNITS.get(found[2].lower(), "") if found[2] else ""
-        return (
-            f': write "{found[1]}{unit}"' if unit or not found[2] else ": units are k M G Ki Mi Gi"
-        )
+        if found[2] and not unit:
+            return ": units are k M G T and Ki Mi Gi Ti"
+        return f': write "{found[1]}{unit}"'
     try:
         return f': write "{Semver.parse_tolerant(text)}"'
     except ParseError:

@@ -73,7 +73,7 @@ class Requirement:
 
     `reference` is None for what is computed; `text` is then how the expression writes it.
     `default` is what stands for a missing value. `kind` is the type of the constant it is
-    compared with, where that decides whether they can be equal.
+    compared with, where there is one.
     """
 
     node: Node
@@ -219,7 +219,7 @@ class _Reader:
             subject = self._subject(thing, self._operand_text(node, side))
             if subject is None:
                 return None
-            kind = constant.kind if operator == "_==_" else None
+            kind = constant.kind
             if constant.kind is bool and operator in ("_==_", "_!=_"):
                 flipped = operator == "_!=_"
                 wanted = {"true": "false", "false": "true"}[constant.shown] if flipped else ""

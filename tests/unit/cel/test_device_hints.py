@@ -1,0 +1,214 @@
+from __future__ import annotations
+
+import pytest
+
+from dray.api.quantity import Quantity
+from dray.api.resource import Device, DeviceAttribute, DeviceCapacity
+from dray.cel import (
+    DeviceView,
+    Environment,
+    Selector,
+    absent_references,
+    compile_selector,
+    explain,
+    hints,
+    hints_for_error,
+)
+
+D = "gpu.example.com"
+A = f'device.attributes["{D}"]'
+C = f'device.capacity["{D}"]'
+GPU = DeviceView.of(
+    D,
+    Device(
+        attributes={
+            "model": DeviceAttribute(string_value="A100"),
+            "cores": DeviceAttribute(int_value=8),
+            "version": DeviceAttribute(version_value="1.2.3"),
+            "peers": DeviceAttribute(string_values=("a",)),
+        },
+        capacity={"memory": DeviceCapacity(value=Quantity.parse("24Gi"))},
+    ),
+)
+BARE = DeviceView.of(D, Device(attributes={"model": DeviceAttribute(string_value="T4")}))
+NIC = DeviceView.of(
+    "nic.example.com", Device(attributes={"rdma": DeviceAttribute(bool_value=True)})
+)
+
+
+def selector(text: str) -> Selector:
+    return Selector(compile_selector(text, Environment(stored=True)))
+
+
+def on_error(text: str, view: DeviceView, *others: DeviceView) -> list[str]:
+    chosen = selector(text)
+    error = explain(chosen, view).error
+    assert error is not None
+    return [hint.text for hint in hints_for_error(chosen, view, error, others)]
+
+
+@pytest.mark.parametrize(
+    ("text", "view", "said"),
+    [
+        pytest.param(f"{A}.modle == 'x'", GPU, f"did you mean {A}.model?", id="misspelt"),
+        pytest.param(
+            "device.attributes['nvidia.com'].model == 'x'",
+            GPU,
+            f'model is in the domain "{D}": write {A}.model',
+            id="wrong-domain",
+        ),
+        pytest.param(
+            f"{A}.memory == 1",
+            GPU,
+            f"memory is a capacity, not an attribute: write {C}.memory",
+            id="capacity-among-attributes",
+        ),
+        pytest.param(
+            f"{C}.cores.isInteger()",
+            GPU,
+            f"cores is an attribute, not a capacity: write {A}.cores",
+            id="attribute-among-capacities",
+        ),
+        pytest.param(
+            f"{A}.model == 'x'",
+            NIC,
+            (
+                "devices of driver nic.example.com do not have it: "
+                f'begin with device.driver == "{D}" && …'
+            ),
+            id="other-driver",
+        ),
+        pytest.param(
+            "device.attributes['zzz.io'].zzz == 1",
+            GPU,
+            f'no device has the domain "zzz.io": there is {D}, nic.example.com',
+            id="domain-of-nobody",
+        ),
+        pytest.param(
+            f"{A}.version == '1.2.3'",
+            GPU,
+            'version is a version (1.2.3), not a string: compare it with semver("1.2.3")',
+            id="version-as-string",
+        ),
+        pytest.param(
+            f"{A}.version in ['1.2.3', '2.0.0']",
+            GPU,
+            'version is a version (1.2.3), not a string: compare it with semver("1.0.0")',
+            id="version-among-strings",
+        ),
+        pytest.param(
+            f"{A}.model.isGreaterThan(semver('1.0.0'))",
+            GPU,
+            'model is a string here ("A100"): write semver(…) around it to compare it as a version',
+            id="string-as-version",
+        ),
+        pytest.param(
+            f"{A}.model < 5",
+            GPU,
+            'model is a string ("A100"): put what it is compared with in quotes',
+            id="string-and-number",
+        ),
+        pytest.param(
+            f"{A}.model",
+            GPU,
+            "a selector has to be true or false: compare the value with something",
+            id="no-bool",
+        ),
+        pytest.param(
+            f"{A}.?nope.value() == 1",
+            GPU,
+            "the value may be missing: use .orValue(default) instead of .value()",
+            id="optional",
+        ),
+        pytest.param(
+            f"{C}.memory.isGreaterThan(quantity('40GB'))",
+            GPU,
+            '"40GB" is no quantity: write "40G"',
+            id="no-quantity",
+        ),
+        pytest.param(
+            f"{A}.version.isGreaterThan(semver('1.0'))",
+            GPU,
+            '"1.0" is no semantic version: write "1.0.0"',
+            id="no-version",
+        ),
+        pytest.param(
+            "true",
+            DeviceView(None, "attribute x: unsupported attribute value"),
+            "the driver published an attribute that cannot be read: every selector fails here",
+            id="broken-device",
+        ),
+    ],
+)
+def test_an_error_on_a_device_gets_advice(text: str, view: DeviceView, said: str) -> None:
+    assert on_error(text, view, GPU, NIC) == [said]
+
+
+@pytest.mark.parametrize(
+    ("text", "guarded", "defaulted"),
+    [
+        (f"{A}.cores > 4", f"has({A}.cores) && {A}.cores > 4", f"{A}.?cores.orValue(0) > 4"),
+        (
+            f"4 < {A}['cores']",
+            f"'cores' in {A} && 4 < {A}['cores']",
+            f"4 < {A}[?'cores'].orValue(0)",
+        ),
+        (
+            f'{C}.memory.compareTo(quantity("1Gi")) >= 0',
+            f'has({C}.memory) && {C}.memory.compareTo(quantity("1Gi")) >= 0',
+            f'{C}.?memory.orValue(quantity("0")).compareTo(quantity("1Gi")) >= 0',
+        ),
+        (
+            f"cel.bind(a, {A}, a.model == 'T4' && a.cores > 4)",
+            "has(a.cores) && a.cores > 4",
+            "a.?cores.orValue(0) > 4",
+        ),
+    ],
+)
+def test_a_missing_value_is_guarded_or_defaulted(text: str, guarded: str, defaulted: str) -> None:
+    assert on_error(text, BARE, GPU) == [
+        f"not every device has it; this is false there: {guarded}",
+        f"or with a default: {defaulted}",
+    ]
+
+
+@pytest.mark.parametrize("text", [f"{A}.cores > 4", f"{A}['cores'] > 4"])
+def test_what_is_written_as_a_hint_has_an_answer(text: str) -> None:
+    for hint in on_error(text, BARE, GPU):
+        rewritten = hint.partition(": ")[2]
+        assert selector(rewritten).matches(BARE) is False
+        assert selector(rewritten).matches(GPU) is True
+
+
+def said_of(text: str, *views: DeviceView) -> list[str]:
+    return [hint.text for hint in hints(compile_selector(text, Environment(stored=True)), views)]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"{A}.?modle.orValue('') == 'x'", f"did you mean {A}.model?"),
+        (
+            f"{A}.?zzz.orValue(1) == 1",
+            f"zzz is not among the attributes of {D}: cores, model, peers, version",
+        ),
+        (f"{A}.cores == '8'", "cores is a number (8): compare it with a number, without quotes"),
+        (f"{A}.model == 100", 'model is a string ("A100"): put what it is compared with in quotes'),
+        (
+            f"{A}.peers == 'a'",
+            f'peers is a list (["a"]): ask whether it holds a value with value in {A}.peers',
+        ),
+    ],
+)
+def test_what_no_device_can_fit_is_told(text: str, said: str) -> None:
+    assert said_of(text, GPU) == [said]
+
+
+def test_a_selector_that_fits_needs_no_hint() -> None:
+    assert said_of(f"{A}.model == 'A100' && {A}.cores > 4", GPU, NIC) == []
+
+
+def test_names_that_no_device_has_are_known() -> None:
+    chosen = selector(f"{A}.model == 'x' && {A}.nope == 1")
+    assert [str(one) for one in absent_references(chosen, [GPU, NIC])] == [f"{A}.nope"]
+    assert absent_references(chosen, []) == ()
