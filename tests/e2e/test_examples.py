@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +19,7 @@ MISTAKES = ROOT / "examples" / "90-mistakes"
 DIRECTORIES = sorted(
     path for path in (ROOT / "examples").iterdir() if path.is_dir() and path.name[:2].isdigit()
 )
-TUTORIAL = ROOT / "docs" / "tutorial" / "validate.md"
+TUTORIALS = sorted((ROOT / "docs" / "tutorial").glob("*.md"))
 # A command and what it prints; blocks that show only commands are not looked at.
 COMMAND = re.compile(r"^```console\n\$ dray ([^\n]*)\n(?!```)(.+?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -31,14 +32,14 @@ def dray(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize(
     "page",
-    [*(path / "README.md" for path in DIRECTORIES), TUTORIAL],
-    ids=lambda path: path.parent.name,
+    [*(path / "README.md" for path in DIRECTORIES), *TUTORIALS],
+    ids=lambda path: f"{path.parent.name}/{path.name}",
 )
 def test_the_commands_in_a_page_print_what_it_shows(page: Path) -> None:
     commands = COMMAND.findall(page.read_text())
     assert commands
     for arguments, output in commands:
-        result = dray(*arguments.split())
+        result = dray(*shlex.split(arguments))
         assert result.stdout + result.stderr == output
 
 

@@ -1,0 +1,172 @@
+"""`dray cel`: what a selector means, what it costs, and which devices it fits."""
+
+from __future__ import annotations
+
+import sys
+from typing import BinaryIO
+
+import click
+
+from dray.api.features import FeatureGates
+from dray.cel import (
+    EXPRESSION_LENGTH_MAX,
+    Environment,
+    Selector,
+    compile_selector,
+    explain,
+    failing_issue,
+    hints,
+    hints_for_error,
+)
+from dray.cli.cel_report import Answer, lines_of, to_json
+from dray.cli.devices import Inventory, read_device, read_devices
+from dray.cli.errors import EXIT_INVALID, CommandError
+from dray.cli.manifests import STANDARD_INPUT, ManifestError, read_file
+from dray.cli.output import examples
+from dray.cli.trial import try_on
+from dray.errors import ConfigurationError
+
+__all__ = ["command"]
+
+
+@click.command(
+    "cel",
+    short_help="Try a device selector.",
+    epilog=examples(
+        """dray cel 'device.driver == "gpu.example.com"'""",
+        "dray cel - --slices slices.yaml < selector.cel",
+        "kubectl get resourceslices -o yaml | dray cel 'EXPR' --slices -",
+        "dray cel 'EXPR' --device gpu.yaml --driver gpu.example.com",
+    ),
+)
+@click.argument("expression", metavar="EXPR|-")
+@click.option(
+    "--slices",
+    multiple=True,
+    type=click.Path(allow_dash=True),
+    metavar="FILE|DIR|-",
+    help="ResourceSlices with the devices to try it on. Repeatable.",
+)
+@click.option(
+    "--device",
+    type=click.Path(allow_dash=True),
+    metavar="FILE|-",
+    help="One device to look at closely: a slice with one, or a device with --driver.",
+)
+@click.option("--driver", metavar="NAME", help="The driver of a device without its slice.")
+@click.option(
+    "--new/--stored",
+    "new",
+    default=True,
+    help="Compile as for a new object, or as for one that is stored already.",
+)
+@click.option(
+    "--feature-gates",
+    multiple=True,
+    metavar="NAME=BOOL,…",
+    help="Features to switch on or off, as on a Kubernetes API server. Repeatable.",
+)
+@click.option(
+    "-o", "--output", type=click.Choice(["text", "json"]), default="text", help="How to answer."
+)
+def command(
+    expression: str,
+    slices: tuple[str, ...],
+    device: str | None,
+    driver: str | None,
+    new: bool,
+    feature_gates: tuple[str, ...],
+    output: str,
+) -> int:
+    """Compile a device selector as a Kubernetes 1.37 API server does, and try it on devices.
+
+    Says whether it is accepted, what it may cost and what it reads; with devices, how many match
+    and why the others do not. Exits with 0 if it is accepted and, where there are devices, one
+    matches; with 1 if not; with 2 if something cannot be read.
+    """
+    if slices and device is not None:
+        raise click.UsageError("--slices and --device exclude each other")
+    if driver is not None and device is None:
+        raise click.UsageError("--driver is for --device")
+    inputs = (expression, *slices, *([] if device is None else [device]))
+    if inputs.count(STANDARD_INPUT) > 1:
+        raise click.UsageError("only one of EXPR, --slices and --device can be standard input")
+    text = _expression(expression)
+    environment = _environment(",".join(feature_gates), stored=not new)
+    answer = _answer(text, environment, slices, device, driver)
+    if output == "json":
+        click.echo(to_json(answer))
+    else:
+        for line in lines_of(answer):
+            click.echo(line)
+    return 0 if _good(answer) else EXIT_INVALID
+
+
+def _answer(
+    text: str,
+    environment: Environment,
+    slices: tuple[str, ...],
+    device: str | None,
+    driver: str | None,
+) -> Answer:
+    # What cannot be read is said before anything else, whatever the expression is.
+    inventory = read_devices(slices, _standard_input()) if slices else Inventory((), ())
+    found = None if device is None else read_device(device, driver, _standard_input())
+    devices = inventory.devices if found is None else (found,)
+    views = [one.view for one in devices]
+    compilation = compile_selector(text, environment)
+    if not compilation.ok:
+        return Answer(compilation, None, hints(compilation, views), notes=inventory.notes)
+    selector = Selector(compilation)
+    said = hints(compilation, [] if found is not None else views)
+    if found is None:
+        trial = try_on(selector, devices) if slices else None
+        return Answer(compilation, selector, said, trial, notes=inventory.notes)
+    explanation = explain(selector, found.view)
+    if explanation.error is not None:
+        advice = hints_for_error(selector, found.view, explanation.error)
+    else:
+        advice = () if explanation.verdict == "true" else hints(compilation, views)
+    issue = failing_issue(selector, found.view)
+    return Answer(compilation, selector, said, None, found, explanation, issue, advice)
+
+
+def _good(answer: Answer) -> bool:
+    if not answer.accepted:
+        return False
+    if answer.trial is not None:
+        return bool(answer.trial.matched)
+    return answer.explanation is None or answer.explanation.verdict == "true"
+
+
+def _expression(given: str) -> str:
+    if given != STANDARD_INPUT:
+        return given
+    try:
+        data = read_file(STANDARD_INPUT, _standard_input())
+    except ManifestError as error:
+        raise CommandError(str(error.in_file(STANDARD_INPUT))) from error
+    try:
+        # The line's end belongs to the file, not to the expression.
+        text = data.decode("utf-8").rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        raise CommandError(f"-: not UTF-8: byte {data[error.start]:#04x}") from error
+    # Enough to be refused for its length; a file by mistake is not repeated in the answer.
+    return text[: 2 * EXPRESSION_LENGTH_MAX]
+
+
+def _environment(gates: str, *, stored: bool) -> Environment:
+    try:
+        on = FeatureGates.parse(gates)
+    except ConfigurationError as error:
+        raise CommandError(f"--feature-gates: {error}") from error
+    return Environment(
+        consumable_capacity="DRAConsumableCapacity" in on,
+        list_type_attributes="DRAListTypeAttributes" in on,
+        stored=stored,
+    )
+
+
+def _standard_input() -> BinaryIO | None:
+    # Closed by whoever started us, Python has no stream for it at all.
+    return None if sys.stdin is None else sys.stdin.buffer
