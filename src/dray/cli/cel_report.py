@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, Final
 
 from dray.cel import (
@@ -37,6 +38,9 @@ TOO_COMPLEX: Final = "too complex, exceeds cost limit"
 
 _SHOWN_MAX: Final = 10
 """Lines of one kind in the text; JSON has them all."""
+
+_REASONS_SHOWN_MAX: Final = 4
+"""Lines for one condition, of which devices may have thousands of values."""
 
 _NAMES_SHOWN_MAX: Final = 5
 _LABEL_WIDTH: Final = 9
@@ -116,14 +120,30 @@ def _trial_lines(trial: Trial, selector: Selector) -> Iterator[str]:
     if trial.matched:
         names = _names(trial.matched, len(trial.matched))
         yield _labelled("match", f"{len(trial.matched):{width}}  {names}")
-    for index, reason in enumerate(trial.reasons[:_SHOWN_MAX]):
-        yield _labelled("no match" if index == 0 else "", _group(reason, width, reason.text))
-    more = trial.unmatched - sum(reason.count for reason in trial.reasons[:_SHOWN_MAX])
-    if more > 0:
-        yield _labelled("", f"{more:{width}}  for other reasons")
+    for index, line in enumerate(_reason_lines(trial, width)):
+        yield _labelled("" if index else "no match", line)
     for failed in trial.errors[:_SHOWN_MAX]:
         yield _labelled("error", _group(failed, width, failed.text))
         yield from _error_details(selector, failed.issue, failed.hints)
+
+
+def _reason_lines(trial: Trial, width: int) -> Iterator[str]:
+    """A few lines for each condition, so that one with many values does not hide the others."""
+    by_conjunct = [
+        list(reasons) for _, reasons in groupby(trial.reasons, key=lambda one: one.conjunct)
+    ]
+    for reasons in by_conjunct[:_SHOWN_MAX]:
+        for reason in reasons[:_REASONS_SHOWN_MAX]:
+            yield _group(reason, width, reason.text)
+        others = reasons[_REASONS_SHOWN_MAX:]
+        if others:
+            count = sum(reason.count for reason in others)
+            yield f"{count:{width}}  the same with {_counted(len(others), 'other value')}"
+    more = trial.unmatched - sum(
+        reason.count for reasons in by_conjunct[:_SHOWN_MAX] for reason in reasons
+    )
+    if more > 0:
+        yield f"{more:{width}}  more that are not told apart"
 
 
 def _absent_lines(trial: Trial, hints: Sequence[Hint]) -> Iterator[str]:

@@ -23,8 +23,17 @@ def found(number: int) -> Found:
 
 def test_long_lists_are_cut_and_the_rest_is_counted() -> None:
     said = list(lines_of(answer("device.attributes['d'].x == 1000", [found(n) for n in range(50)])))
-    assert said[-1] == "          40  for other reasons"
+    assert said[-1] == "          46  the same with 46 other values"
     assert len(said) < 20
+
+
+def test_a_condition_with_many_values_does_not_hide_the_next() -> None:
+    text = "device.attributes['d'].x < 40 && device.driver == 'e'"
+    said = list(lines_of(answer(text, [found(n) for n in range(50)])))
+    assert said[-2:] == [
+        "           6  the same with 6 other values",
+        '          40  driver is "d", wanted "e" (p/n0, p/n1, p/n2, …)',
+    ]
 
 
 def test_many_names_are_not_all_shown() -> None:
