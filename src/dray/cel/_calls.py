@@ -22,7 +22,7 @@ from dray.cel._library.table import Implementation
 from dray.cel._runtime_cost import ArgumentCharge, ResultCharge, call_charge
 from dray.cel._values import Duration, Timestamp, Value
 
-__all__ = ["call_step", "dispatched"]
+__all__ = ["LOOK_INTO_ALL", "call_step", "dispatched"]
 
 _SEQUENTIAL: Final = frozenset(
     {
@@ -40,6 +40,14 @@ _BY_TRAIT: Final = frozenset(
      "sort", "@sortByAssociatedKeys"}
 )  # fmt: skip
 """Functions that upstream finds by what a value can do, and that fail in other words."""
+
+LOOK_INTO_ALL: Final = frozenset(
+    {
+        "@in", "distinct", "flatten", "format", "includes", "indexOf", "isSorted", "lastIndexOf",
+        "max", "min", "sets.contains", "sets.equivalent", "sets.intersects", "sum",
+    }
+)  # fmt: skip
+"""Functions that look at all there is in their operands, however deep."""
 
 _RECEIVERS: Final = frozenset({str, Timestamp, Duration})
 """Types that upstream asks themselves when it finds no function for them."""
@@ -63,25 +71,30 @@ def call_step(
     """
     called = implementation or dispatched(function, overload)
     charge = call_charge(function, overload)
+    looks = function in LOOK_INTO_ALL
+    if looks and isinstance(charge, int):
+        charge = _constant(charge)
     sequential = in_order or function == "format" or (not overload and function in _SEQUENTIAL)
     if isinstance(charge, ResultCharge) or len(operands) > 2 or sequential:
         after = charge.fn if isinstance(charge, ResultCharge) else None
         before = _charger(charge)
-        return _sequential(called, operands, before, after, strict=len(operands) > 2 or sequential)
+        stops = len(operands) > 2 or sequential
+        return _sequential(called, operands, before, after, stops=stops, looks=looks)
     if not operands:
         return _nullary(called, charge)
     if len(operands) == 1:
-        return _unary(called, operands[0], charge)
-    return _binary(called, operands[0], operands[1], charge)
+        return _unary(called, operands[0], charge, looks=looks)
+    return _binary(called, operands[0], operands[1], charge, looks=looks)
 
 
 def _charger(charge: int | ArgumentCharge | ResultCharge) -> _Before | None:
     if isinstance(charge, ArgumentCharge):
         return charge.fn
-    if isinstance(charge, int):
-        constant = charge
-        return lambda _: constant
-    return None
+    return _constant(charge).fn if isinstance(charge, int) else None
+
+
+def _constant(cost: int) -> ArgumentCharge:
+    return ArgumentCharge(lambda _: cost)
 
 
 def dispatched(function: str, overload: str = "") -> Implementation:
@@ -118,7 +131,9 @@ def _nullary(call: Implementation, charge: int | ArgumentCharge) -> Step:
     return step
 
 
-def _unary(call: Implementation, operand: Step, charge: int | ArgumentCharge) -> Step:
+def _unary(
+    call: Implementation, operand: Step, charge: int | ArgumentCharge, *, looks: bool
+) -> Step:
     if isinstance(charge, int):
         cost = charge
 
@@ -135,13 +150,17 @@ def _unary(call: Implementation, operand: Step, charge: int | ArgumentCharge) ->
         except Failure as error:
             frame.charge(price((error,)))
             raise
+        if looks:
+            frame.look_into((value,))
         frame.charge(price((value,)))
         return call(value)
 
     return priced
 
 
-def _binary(call: Implementation, left: Step, right: Step, charge: int | ArgumentCharge) -> Step:
+def _binary(
+    call: Implementation, left: Step, right: Step, charge: int | ArgumentCharge, *, looks: bool
+) -> Step:
     if isinstance(charge, int):
         cost = charge
 
@@ -168,6 +187,8 @@ def _binary(call: Implementation, left: Step, right: Step, charge: int | Argumen
         except Failure as error:
             other = error
             failure = failure or error
+        if looks:
+            frame.look_into((one, other))
         frame.charge(price((one, other)))
         if failure is not None:
             raise failure
@@ -190,9 +211,12 @@ def _sequential(
     before: _Before | None,
     after: _After | None,
     *,
-    strict: bool,
+    stops: bool,
+    looks: bool,
 ) -> Step:
-    """Operands in order, up to the first that fails; only a call that got them all is charged."""
+    """Operands in order; only a call that got them all is charged. `stops` says that the first one
+    to fail is the end of it.
+    """
     last = len(operands) - 1
 
     def step(frame: Frame) -> Value:
@@ -202,10 +226,12 @@ def _sequential(
             try:
                 values.append(operand(frame))
             except Failure as error:
-                if strict and index < last:
+                if stops and index < last:
                     raise
                 values.append(error)
                 failure = failure or error
+        if looks:
+            frame.look_into(values)
         if before is not None:
             frame.charge(before(values))
         if failure is not None:

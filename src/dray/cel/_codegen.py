@@ -20,9 +20,10 @@ from typing import Final, TypeAlias
 from dray.api.quantity import Quantity
 from dray.cel._attributes import look_up
 from dray.cel._builder import INDEX, OPTIONAL_INDEX, OPTIONAL_SELECT
-from dray.cel._calls import dispatched
+from dray.cel._calls import LOOK_INTO_ALL, dispatched
 from dray.cel._environment import DEVICE_VARIABLE
 from dray.cel._failures import Abort, Failure
+from dray.cel._library.bounds import weight
 from dray.cel._library.equality import equal
 from dray.cel._library.table import Implementation
 from dray.cel._nodes import (
@@ -64,6 +65,11 @@ HEIGHT_MAX: Final = 30
 NODES_MAX: Final = 400
 """Expressions beyond stay with the exact program: Python's compiler is quick for short functions
 only, and nests parentheses 200 deep. Nobody writes selectors of this size by hand."""
+
+
+WEIGHT_MAX: Final = 1000
+"""Parts of a list or map beyond which the exact program counts what is looked at; a device's own
+lists have at most a few dozen."""
 
 
 class Surprise(Exception):
@@ -270,6 +276,8 @@ class _Emitter:
                 return self._compared("!=", differ, left, right)
         overloads = self._checked.overloads[node.id]
         called = dispatched(function, overloads[0] if len(overloads) == 1 else "")
+        if function in LOOK_INTO_ALL:
+            called = _of_light(called)
         folded = _folded(called, parts)
         if folded is not None:
             return folded
@@ -333,10 +341,8 @@ class _Emitter:
         self._line(f"    {name} = {other}")
         return _Code(name, kind)
 
-    def _compared(
-        self, symbol: str, exact: Callable[[Value, Value], bool], left: _Part, right: _Part
-    ) -> _Part:
-        return self._quick(symbol, self._bound(exact), left, right)
+    def _compared(self, symbol: str, exact: Implementation, left: _Part, right: _Part) -> _Part:
+        return self._quick(symbol, self._bound(_of_light(exact)), left, right)
 
     def _ordered(self, function: str, left: _Part, right: _Part) -> _Part:
         match left, right:
@@ -485,7 +491,7 @@ def _folded(called: Implementation, parts: list[_Part]) -> _Constant | None:
         return None
     try:
         return _Constant(called(*values))
-    except (Failure, Abort):
+    except (Failure, Abort, Surprise):
         return None
 
 
@@ -543,6 +549,18 @@ def _settled(value: Value) -> Value:
     if type(value) is MutableList:
         return list(value)
     return dict(value) if type(value) is MutableMap else value
+
+
+def _of_light(called: Implementation) -> Implementation:
+    """The function, for values that it does not take long to look into."""
+
+    def call(*values: Value) -> Value:
+        for value in values:
+            if weight(value, WEIGHT_MAX) > WEIGHT_MAX:
+                raise Surprise
+        return called(*values)
+
+    return call
 
 
 def _bindable(value: Value) -> Value:

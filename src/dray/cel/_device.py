@@ -20,7 +20,7 @@ from typing import Final, TypeVar
 from dray.api.resource import Device, DeviceAttribute, DeviceCapacity
 from dray.api.semver import Semver
 from dray.cel._failures import Failure
-from dray.cel._values import Key, MapWithDefault, Value
+from dray.cel._values import MapWithDefault, TextMap, Value
 from dray.errors import ParseError
 
 __all__ = ["DeviceView", "device_value"]
@@ -62,12 +62,12 @@ def device_value(
     allow_multiple_allocations: bool = False,
 ) -> Value:
     """The value of `device`; a Failure if one of its attributes cannot be read."""
-    return {
-        "driver": driver,
-        "allowMultipleAllocations": allow_multiple_allocations,
-        "attributes": _by_domain(driver, attributes, _attribute_value),
-        "capacity": _by_domain(driver, capacity, _AMOUNT),
-    }
+    return TextMap(
+        driver=driver,
+        allowMultipleAllocations=allow_multiple_allocations,
+        attributes=_by_domain(driver, attributes, _attribute_value),
+        capacity=_by_domain(driver, capacity, _AMOUNT),
+    )
 
 
 def _by_domain(
@@ -75,7 +75,7 @@ def _by_domain(
 ) -> MapWithDefault:
     """The members' values, the driver's own domain first."""
     by_domain = MapWithDefault()
-    own: dict[Key, Value] = {}
+    own = TextMap()
     qualified: list[str] = []
     name = ""
     try:
@@ -89,7 +89,7 @@ def _by_domain(
         # These come last because they win a collision.
         for name in qualified:
             domain, _, identifier = name.partition("/")
-            by_domain.setdefault(domain, {})[identifier] = read(named[name])
+            by_domain.setdefault(domain, TextMap())[identifier] = read(named[name])
     except Failure as failure:
         # Only an attribute can fail: a capacity is a quantity already.
         raise Failure(f"attribute {name}: {failure}") from None

@@ -2,17 +2,19 @@
 
 Costs are counted exactly as upstream counts them. Steps of constant cost are added without
 looking at the limit; whatever loops or depends on sizes goes through `charge`, and the end of the
-evaluation looks once more, so that nothing runs far beyond its budget.
+evaluation looks once more, so that nothing runs far beyond its budget. What lists and maps are made
+of is counted apart, because upstream's costs do not see it.
 
 Upstream counterparts: cel-go interpreter/frame.go and CostTracker in interpreter/runtimecost.go.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from dray.cel._failures import Abort
+from dray.cel._library.bounds import STEPS_MAX, weight
 from dray.cel._values import Value
 
 __all__ = ["COST_EXCEEDED", "UNSET", "Frame"]
@@ -34,7 +36,7 @@ UNSET: Final = _Unset()
 class Frame:
     """One evaluation; steps read and write it directly, it belongs to nobody else."""
 
-    __slots__ = ("_cancelled", "_iterations", "cost", "limit", "slots", "variables")
+    __slots__ = ("_cancelled", "_iterations", "_steps", "cost", "limit", "slots", "variables")
 
     def __init__(
         self,
@@ -49,10 +51,18 @@ class Frame:
         self.limit = limit
         self._cancelled = cancelled
         self._iterations = 0
+        self._steps = 0
 
     def charge(self, cost: int) -> None:
         self.cost += cost
         if self.cost > self.limit:
+            raise Abort(COST_EXCEEDED)
+
+    def look_into(self, values: Iterable[Value]) -> None:
+        """A call is about to look at all there is in these values."""
+        for value in values:
+            self._steps += weight(value, STEPS_MAX - self._steps)
+        if self._steps > STEPS_MAX:
             raise Abort(COST_EXCEEDED)
 
     def iterate(self) -> None:

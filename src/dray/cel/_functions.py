@@ -67,7 +67,7 @@ _NAMED: Final[dict[str, Type]] = {
 @cache
 def functions(*, includes: bool, stored: bool = True) -> Mapping[str, Function]:
     """All functions by name; `includes` says whether the list attributes' function is one."""
-    tables = STORED if stored else NEW
+    tables: tuple[str, ...] = STORED if stored else NEW
     if includes:
         tables = (*tables, INCLUDES)
     overloads: dict[str, list[Overload]] = {}

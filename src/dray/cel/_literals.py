@@ -107,6 +107,7 @@ def message_step(name: str, fields: list[tuple[str, Step, bool]]) -> Step:
                     continue
                 value = value.value
             values[field] = value
+        frame.look_into(values.values())
         return make_message(name, values)
 
     return make

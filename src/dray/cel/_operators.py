@@ -102,6 +102,7 @@ def _comparison_step(
             # By far the commonest: a tenth of the shorter text, rounded up.
             frame.cost += (min(len(one), len(other)) + 9) // 10
             return (one == other) is same
+        frame.look_into((one, other))
         frame.charge(price((one, other)))
         if failure is not None:
             raise failure

@@ -23,7 +23,8 @@ __all__ = ["Evaluation", "Program"]
 class Evaluation:
     """What an expression gave: a value, or the text of what went wrong; and what it cost.
 
-    `aborted` says that the evaluation was ended rather than that the expression failed.
+    `aborted` says that the evaluation was ended rather than that the expression failed. One that
+    exceeds its budget costs one more than that: it is not known what the rest would have cost.
     """
 
     value: Value
@@ -57,8 +58,8 @@ class Program:
         except Abort as error:
             failure, aborted = str(error), True
         if frame.cost > frame.limit:
-            # Whatever else went wrong, it was after the budget was spent.
-            value, failure, aborted = None, COST_EXCEEDED, True
+            # Whatever else went wrong, it was after the budget was spent; so was what it cost.
+            return Evaluation(None, COST_EXCEEDED, frame.limit + 1, aborted=True)
         return Evaluation(value, failure, frame.cost, aborted)
 
     def run(

@@ -16,7 +16,7 @@ Upstream counterparts: cel-go common/types, apiserver pkg/cel.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Protocol, TypeAlias, final
 
 from dray.api.quantity import Quantity
@@ -41,6 +41,7 @@ __all__ = [
     "MutableMap",
     "Opaque",
     "Optional",
+    "TextMap",
     "Timestamp",
     "UInt",
     "Unhashable",
@@ -91,10 +92,15 @@ class Duration:
 
 @dataclass(frozen=True, slots=True)
 class Timestamp:
-    """A moment, as seconds since 1970 and nanoseconds into that second."""
+    """A moment, as seconds since 1970 and nanoseconds into that second.
+
+    `offset_seconds` is how far ahead of UTC the clock was that it was read from. It shows when the
+    moment is printed, and nowhere else.
+    """
 
     seconds: int
     nanoseconds: int
+    offset_seconds: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +141,12 @@ class MutableMap(dict[Key, Value]):
     __slots__ = ()
 
 
+class TextMap(dict[Key, Value]):
+    """A map of a device, which has texts for keys and can be asked for any other key in vain."""
+
+    __slots__ = ()
+
+
 class MapWithDefault(dict[Key, Value]):
     """A device's attributes or capacity by domain: an unknown domain is an empty map."""
 
@@ -144,10 +156,10 @@ class MapWithDefault(dict[Key, Value]):
         return _NO_ENTRIES
 
 
-_NO_ENTRIES: Final[dict[Key, Value]] = {}
+_NO_ENTRIES: Final[dict[Key, Value]] = TextMap()
 
 LISTS: Final = (list, ConcatenatedList, MutableList)
-MAPS: Final = (dict, MapWithDefault, MutableMap)
+MAPS: Final = (dict, TextMap, MapWithDefault, MutableMap)
 
 _LIST: Final = types.list_of(types.DYN)
 _MAP: Final = types.map_of(types.DYN, types.DYN)
@@ -189,8 +201,9 @@ def encode_key(value: Value) -> Key:
         return text
     if kind in _UNHASHABLE or getattr(value, "cel_type", None) is types.FORMAT:
         raise Unhashable(value)
-    # Go finds a NaN as little as a list it has not seen: it equals no key, not even itself.
-    if kind in _BY_REFERENCE or value != value:
+    # Go finds a NaN as little as a list it has not seen: it equals no key, not even itself. A
+    # moment in a zone holds a reference to that zone.
+    if kind in _BY_REFERENCE or value != value or (kind is Timestamp and value.offset_seconds != 0):
         return (kind, _Reference(value))
     return (kind, value)
 

@@ -17,7 +17,8 @@ NO, ERROR, YES = Verdict.NO, Verdict.ERROR, Verdict.YES
 
 
 def verdicts(text: str, *views: DeviceView) -> list[int]:
-    return DeviceTable(views).verdicts(selector(text)).tolist()
+    found: list[int] = DeviceTable(views).verdicts(selector(text)).tolist()
+    return found
 
 
 def one_by_one(asked: Selector, views: list[DeviceView]) -> list[int]:

@@ -4,6 +4,7 @@ import pytest
 
 from dray.cel._failures import Abort
 from dray.cel._frame import Frame
+from dray.cel._library.bounds import STEPS_MAX
 
 
 def test_an_evaluation_ends_when_its_budget_is_spent() -> None:
@@ -27,3 +28,11 @@ def test_a_loop_asks_every_hundred_rounds_whether_anyone_waits() -> None:
         frame.iterate()
     with pytest.raises(Abort, match="operation interrupted"):
         frame.iterate()
+
+
+def test_looking_into_lists_is_counted_over_the_whole_evaluation() -> None:
+    frame = Frame({}, 0, 10, None)
+    large = [0] * (STEPS_MAX // 2)
+    frame.look_into([large, 1, "text"])
+    with pytest.raises(Abort, match="cost limit exceeded"):
+        frame.look_into([large])

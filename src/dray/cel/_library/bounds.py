@@ -7,11 +7,13 @@ memory is spent first and the budget refuses the result afterwards, with the tex
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 from dray.cel._failures import Abort
+from dray.cel._values import LISTS, MAPS, Optional, Value
 
-__all__ = ["SIZE_MAX", "within"]
+__all__ = ["SIZE_MAX", "STEPS_MAX", "weight", "within"]
 
 SIZE_MAX: Final = 10_000_000
 """The most characters, bytes or elements of one value.
@@ -19,6 +21,42 @@ SIZE_MAX: Final = 10_000_000
 Walking anything larger costs more than the 1,000,000 units an expression has, at a tenth of a unit
 per character; no expression that stays within its budget can make use of it.
 """
+
+
+STEPS_MAX: Final = 2_000_000
+"""The most parts of lists and maps that the calls of one evaluation may look at, a few seconds'
+worth.
+
+Lists share what they are made of, so `[a, a]` thirty times over has a billion parts, costs next to
+nothing and takes upstream minutes to compare. An expression within its budget that shares nothing
+stays below this by itself.
+"""
+
+_CONTAINERS: Final = frozenset({*LISTS, *MAPS, Optional})
+
+
+def weight(value: Value, most: int = STEPS_MAX) -> int:
+    """How many parts a list or map has, and those in it, as often as each occurs; 0 for the rest.
+
+    Counting ends beyond `most`.
+    """
+    if type(value) not in _CONTAINERS:
+        return 0
+    count = 0
+    waiting = [value]
+    while waiting and count <= most:
+        container = waiting.pop()
+        parts = _parts(container)
+        count += 1 + len(parts)
+        waiting += [part for part in parts if type(part) in _CONTAINERS]
+    return count
+
+
+def _parts(container: Value) -> Collection[Value]:
+    if type(container) is Optional:
+        return (container.value,)
+    held: Collection[Value] = container.values() if type(container) in MAPS else container
+    return held
 
 
 def within(size: int) -> int:

@@ -288,7 +288,7 @@ def _text_to_timestamp(value: Value) -> Value:
     seconds = (moment - _EPOCH) // timedelta(seconds=1) - offset
     if year == 0 or not _SECONDS_MIN <= seconds <= _SECONDS_MAX:
         raise Failure("timestamp overflow")
-    return Timestamp(seconds, int((match[7] or "0")[:9].ljust(9, "0")))
+    return Timestamp(seconds, int((match[7] or "0")[:9].ljust(9, "0")), offset)
 
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -313,10 +313,27 @@ def _duration_to_text(value: Value) -> Value:
 
 def _timestamp_to_text(value: Value) -> Value:
     assert isinstance(value, Timestamp)
-    moment = _EPOCH + timedelta(seconds=value.seconds)
+    year, moment = _local(value.seconds + value.offset_seconds)
     fraction = f".{value.nanoseconds:09d}".rstrip("0").rstrip(".")
-    # The year apart: strftime does not pad it everywhere.
-    return f"{moment.year:04d}-{moment:%m-%dT%H:%M:%S}{fraction}Z"
+    return f"{year:04d}-{moment:%m-%dT%H:%M:%S}{fraction}{_zone(value.offset_seconds)}"
+
+
+def _local(seconds: int) -> tuple[int, datetime]:
+    """The year, and a moment that is right but for it: a zone may lead out of Python's years."""
+    cycle, rest = divmod(seconds - _SECONDS_MIN, _CYCLE_SECONDS)
+    moment = _EPOCH + timedelta(seconds=_SECONDS_MIN + rest)
+    return moment.year + cycle * 400, moment
+
+
+def _zone(offset_seconds: int) -> str:
+    if offset_seconds == 0:
+        return "Z"
+    hours, minutes = divmod(abs(offset_seconds) // 60, 60)
+    return f"{'-' if offset_seconds < 0 else '+'}{hours:02d}:{minutes:02d}"
+
+
+_CYCLE_SECONDS: Final = 146_097 * 24 * 60 * 60
+"""Four hundred years, after which the calendar repeats."""
 
 
 _Conversion: TypeAlias = Callable[[Value], Value]

@@ -29,6 +29,7 @@ from dray.cel._values import (
     Key,
     MapWithDefault,
     Optional,
+    TextMap,
     Timestamp,
     UInt,
     Value,
@@ -103,7 +104,7 @@ def find(mapping: dict[Key, Value], key: Value) -> tuple[Value, bool]:
     kind = type(key)
     if kind is str:
         return (mapping[key], True) if key in mapping else (None, False)
-    if not mapping:
+    if not mapping or type(mapping) is TextMap:
         return None, False
     encoded = encode_key(key)
     if encoded in mapping:

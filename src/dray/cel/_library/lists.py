@@ -155,7 +155,35 @@ FUNCTIONS: Final[FunctionTable] = {
 }
 """What stands under `object` takes a first argument of any type."""
 
+
+def _of(function: str, kind: type) -> Implementation:
+    """The function for lists that were taken to hold this type when the expression was checked."""
+    implementation = FUNCTIONS[function][list]
+
+    def call(items: Value) -> Value:
+        if type(items) in LISTS:
+            _check_first(function, items, frozenset({kind}))
+            return implementation(items)
+        raise no_such_overload(function, items)
+
+    return call
+
+
+_ELEMENTS: Final[dict[str, type]] = {
+    "int": int,
+    "uint": UInt,
+    "double": float,
+    "bool": bool,
+    "duration": Duration,
+    "timestamp": Timestamp,
+    "string": str,
+    "bytes": bytes,
+}
+
 OVERLOADS: Final[Mapping[str, Implementation]] = {
+    **{f"list_{name}_is_sorted_bool": _of("isSorted", kind) for name, kind in _ELEMENTS.items()},
+    **{f"list_{name}_max_{name}": _of("max", kind) for name, kind in _ELEMENTS.items()},
+    **{f"list_{name}_min_{name}": _of("min", kind) for name, kind in _ELEMENTS.items()},
     "list_int_sum_int": _sum_of(int),
     "list_uint_sum_uint": _sum_of(UInt),
     "list_double_sum_double": _sum_of(float),

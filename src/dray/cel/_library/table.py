@@ -1,8 +1,8 @@
 """The form in which a library lists its functions, and how several become one.
 
 By CEL's name of the function, then by the Python type of its first argument; what takes a first
-argument of any type, or none, is listed under `object`. `_?._`, `_[_]`, `_&&_` and the like are not functions here: what
-decides whether an operand is evaluated at all belongs to the program.
+argument of any type, or none, is listed under `object`. `_?._`, `_[_]`, `_&&_` and the like are not
+functions here: what decides whether an operand is evaluated at all belongs to the program.
 """
 
 from __future__ import annotations
