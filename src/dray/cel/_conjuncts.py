@@ -18,6 +18,7 @@ from dray.cel._builder import OPERATORS
 from dray.cel._device import DeviceView
 from dray.cel._environment import DEVICE_VARIABLE
 from dray.cel._failures import Failure
+from dray.cel._logic import may_be_filled
 from dray.cel._nodes import Call, CheckedExpression, Comprehension, Node
 from dray.cel._planner import plan
 from dray.cel._program import Evaluation, Program
@@ -139,8 +140,11 @@ def conjuncts(selector: Selector) -> tuple[Conjunct, ...]:
         low, high = spans.trimmed(low, high)
         room = len(found) + len(waiting) + 1 < CONJUNCTS_MAX
         body = _bind_body(spans, node, low, high)
-        if body is not None:
-            assert isinstance(node, Comprehension)
+        if (
+            body is not None
+            and isinstance(node, Comprehension)
+            and not may_be_filled(checked, node)
+        ):
             waiting.append((node.result, (*binds, node), *body))
         elif isinstance(node, Call) and node.function == _AND and room:
             operator = spans.at(node.offset)

@@ -7,19 +7,26 @@ costs do not, so only expressions whose estimate bounds every run are taken apar
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
 from dray.cel._codegen import Function, generate, may_be_list
-from dray.cel._nodes import Call, CheckedExpression, Comprehension, ListLiteral, Node
+from dray.cel._nodes import (
+    Call,
+    CheckedExpression,
+    Comprehension,
+    Identifier,
+    ListLiteral,
+    Node,
+)
 from dray.cel._planner import plan
 from dray.cel._program import Program
 from dray.cel._references import Reference, references
-from dray.cel._stack import HEIGHT_ON_ONE_STACK_MAX, heights
+from dray.cel._stack import HEIGHT_ON_ONE_STACK_MAX, children, heights
 
-__all__ = ["And", "Atom", "Choice", "Logic", "Not", "Or", "take_apart"]
+__all__ = ["And", "Atom", "Choice", "Logic", "Not", "Or", "may_be_filled", "take_apart"]
 
 
 class Atom:
@@ -78,8 +85,8 @@ def take_apart(checked: CheckedExpression) -> Logic:
                 return Not(part(operand, wrap))
             case Call(function="_?_:_", arguments=(condition, truthy, falsy)):
                 return Choice(part(condition, wrap), part(truthy, wrap), part(falsy, wrap))
-            case Comprehension(range=ListLiteral(elements=()), result=result) if not may_be_list(
-                checked.type(node.initial)
+            case Comprehension(range=ListLiteral(elements=()), result=result) if not may_be_filled(
+                checked, node
             ):
                 bound = node
                 return part(result, lambda inner: wrap(replace(bound, result=inner)))
@@ -87,3 +94,32 @@ def take_apart(checked: CheckedExpression) -> Logic:
                 return Atom(replace(checked, root=wrap(node)))
 
     return part(checked.root, lambda node: node)
+
+
+def may_be_filled(checked: CheckedExpression, bind: Comprehension) -> bool:
+    """Whether one part of a `cel.bind` may change what another part reads.
+
+    Upstream's quirk: adding to a bound list that is empty fills it in place. Parts evaluated apart
+    would not show that.
+    """
+    if not may_be_list(checked.type(bind.initial)):
+        return False
+    added_to = (
+        node.arguments[0]
+        for node in _all_below(bind.result)
+        if isinstance(node, Call) and node.function == "_+_"
+    )
+    return any(
+        isinstance(node, Identifier) and node.name == bind.accumulator
+        for operand in added_to
+        for node in _all_below(operand)
+    )
+
+
+def _all_below(node: Node) -> Iterator[Node]:
+    """The node and all it is made of."""
+    waiting = [node]
+    while waiting:
+        found = waiting.pop()
+        yield found
+        waiting.extend(children(found))

@@ -27,7 +27,7 @@ from dray.cel._nodes import (
 )
 from dray.cel._values import Value
 
-__all__ = ["HEIGHT_ON_ONE_STACK_MAX", "heights", "on_fresh_stack"]
+__all__ = ["HEIGHT_ON_ONE_STACK_MAX", "children", "heights", "on_fresh_stack"]
 
 HEIGHT_ON_ONE_STACK_MAX: Final = 50
 """Levels of the tree between two cuts. One takes at most five calls, and a few cuts may be missed
@@ -40,7 +40,7 @@ def heights(root: Node) -> dict[int, int]:
     waiting: list[tuple[Node, bool]] = [(root, False)]
     while waiting:
         node, seen = waiting.pop()
-        below = _children(node)
+        below = children(node)
         if seen:
             found[node.id] = 1 + max((found.get(child.id, 0) for child in below), default=0)
         elif below:
@@ -49,7 +49,8 @@ def heights(root: Node) -> dict[int, int]:
     return found
 
 
-def _children(node: Node) -> tuple[Node, ...]:
+def children(node: Node) -> tuple[Node, ...]:
+    """The nodes directly below one."""
     match node:
         case Literal() | Identifier() | Broken():
             return ()

@@ -38,6 +38,10 @@ def test_a_bound_list_keeps_its_parts_together() -> None:
     assert shape(logic("cel.bind(l, $D.list, size(l + [1]) == 1 && size(l) == 1)")) == "list"
 
 
+def test_a_bound_value_that_nothing_is_added_to_may_be_taken_apart() -> None:
+    assert shape(logic("cel.bind(m, $D.model, m == 'a' || m == 'b')")) == "(model | model)"
+
+
 def test_what_is_too_tall_stays_in_one_piece() -> None:
     assert isinstance(logic("!" * 100 + "($D.a == 1)"), Atom)
 
