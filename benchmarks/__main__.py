@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import resource_slice
+from benchmarks import resource_slice, selectors
 
 
 def main() -> None:
     """Run all contests."""
-    held = [resource_slice.main()]
+    held = [resource_slice.main(), selectors.main()]
     sys.exit(0 if all(held) else 1)
 
 

@@ -12,7 +12,15 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Final
 
-__all__ = ["Floor", "best_times", "run_contest"]
+__all__ = [
+    "ROUNDS",
+    "Floor",
+    "best_times",
+    "check_floors",
+    "repeats_for",
+    "run_contest",
+    "seconds_per_run",
+]
 
 ROUNDS: Final = 15
 ROUND_SECONDS: Final = 0.05
@@ -35,6 +43,11 @@ def run_contest(
     print(f"\n{title}")
     for name, seconds in best.items():
         print(f"  {name:<44} {seconds * 1e6:>10.0f} µs")
+    return check_floors(best, floors)
+
+
+def check_floors(best: Mapping[str, float], floors: list[Floor]) -> bool:
+    """Print a line for each floor, and say whether all hold."""
     held = True
     for floor in floors:
         factor = best[floor.reference] / best[floor.subject]
@@ -49,20 +62,22 @@ def run_contest(
 
 def best_times(contestants: Mapping[str, Callable[[], object]], *, rounds: int) -> dict[str, float]:
     """Seconds per run of each, the best of several rounds in which they take turns."""
-    repeats = {name: _repeats(work) for name, work in contestants.items()}
+    repeats = {name: repeats_for(work) for name, work in contestants.items()}
     best = dict.fromkeys(contestants, float("inf"))
     for _ in range(rounds):
         for name, work in contestants.items():
-            best[name] = min(best[name], _time(work, repeats[name]))
+            best[name] = min(best[name], seconds_per_run(work, repeats[name]))
     return best
 
 
-def _repeats(work: Callable[[], object]) -> int:
-    seconds = _time(work, 1)
+def repeats_for(work: Callable[[], object]) -> int:
+    """How often to do the work for a round to take long enough."""
+    seconds = seconds_per_run(work, 1)
     return max(1, int(ROUND_SECONDS / max(seconds, 1e-7)))
 
 
-def _time(work: Callable[[], object], repeats: int) -> float:
+def seconds_per_run(work: Callable[[], object], repeats: int) -> float:
+    """One round: the average of several runs, with no garbage collected in between."""
     gc.collect()
     gc.disable()
     try:
