@@ -1,7 +1,7 @@
 """What dray can do today, told on its own examples: `make demo`.
 
-Good manifests pass, each mistake is found and explained. Exits with 1 if anything comes out other
-than the examples say.
+Good manifests pass, selectors find their devices, each mistake is found and explained. Exits with 1
+if anything comes out other than the examples say.
 """
 
 from __future__ import annotations
@@ -91,6 +91,47 @@ def show_mistake(path: Path) -> bool:
     return False
 
 
+SELECTOR_STORY = (
+    (
+        "Which devices does this selector take, and why not the others?",
+        'device.capacity["gpu.example.com"].memory.compareTo(quantity("40Gi")) >= 0',
+        0,
+    ),
+    (
+        "Two devices have no such attribute, and a scheduler that meets one stops with an error.",
+        'device.attributes["gpu.example.com"].cores > 100',
+        0,
+    ),
+    (
+        "The same with a way out: every device gets an answer.",
+        'device.attributes["gpu.example.com"].?cores.orValue(0) > 100',
+        0,
+    ),
+    (
+        "Quantities are compared by functions; here is what to write.",
+        'device.capacity["gpu.example.com"].memory >= "40Gi"',
+        1,
+    ),
+    (
+        "A misspelt name compiles, and matches nothing.",
+        'device.attributes["gpu.example.com"].modle == "A100"',
+        1,
+    ),
+)
+"""What each selector shows, the selector, and the exit code it should end with."""
+
+
+def show_selector(story: str, expression: str, code: int) -> bool:
+    """Try one selector on the example's devices."""
+    slices = EXAMPLES / "06-selectors" / "slices.yaml"
+    answer = ask("cel", expression, "--slices", str(slices))
+    print()
+    say(story)
+    print(f"\n  $ dray cel '{expression}' --slices {shown(slices)}")
+    print(textwrap.indent(answer.output, "  "))
+    return answer.code == code and bool(answer.output)
+
+
 def main() -> int:
     print(ask("version").output)
     say()
@@ -102,14 +143,18 @@ def main() -> int:
     directories = sorted(path for path in EXAMPLES.iterdir() if (path / "README.md").exists())
     good = [show_valid(directory) for directory in directories if directory != MISTAKES]
 
+    title("Selectors, tried on devices")
+    tried = [show_selector(*chapter) for chapter in SELECTOR_STORY]
+
     title("Mistakes")
     say("Each of these manifests has one mistake. dray says where it is and which rule it breaks.")
     caught = [show_mistake(path) for path in sorted(MISTAKES.glob("*.yaml"))]
 
     title("In short")
     say(f"{sum(good)} of {len(good)} examples are valid, as they should be.")
+    say(f"{sum(tried)} of {len(tried)} selectors got the answers they should get.")
     say(f"{sum(caught)} of {len(caught)} mistakes were found and explained, as they should be.")
-    return 0 if good and caught and all(good) and all(caught) else 1
+    return 0 if all((good, tried, caught, *good, *tried, *caught)) else 1
 
 
 if __name__ == "__main__":

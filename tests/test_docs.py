@@ -11,9 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from docs import generate
+from dray.api.codec import decode
 from dray.api.features import FEATURES
+from dray.api.resource import ResourceSlice
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(
@@ -65,14 +68,28 @@ def test_a_dray_command_in_the_docs_runs(page: str, line: str) -> None:
     assert "Traceback" not in done.stderr
 
 
+def readmes_python() -> list[str]:
+    fences = FENCE.findall((ROOT / "README.md").read_text())
+    return [body for language, body in fences if language == "python"]
+
+
+def test_the_readmes_python_asks_selectors_about_devices() -> None:
+    _, selecting = readmes_python()
+    text = (ROOT / "examples" / "06-selectors" / "slices.yaml").read_text()
+    slices = [
+        decode(json.dumps(document).encode(), ResourceSlice)
+        for document in yaml.safe_load_all(text)
+        if document["kind"] == "ResourceSlice"
+    ]
+    names: dict[str, Any] = {"slices": slices}
+    exec(selecting, names)
+    assert 0 < sum(map(names["selector"].matches, names["views"])) < len(names["views"])
+
+
 def test_the_readmes_python_gives_the_command_lines_answer(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    ((_, code),) = [
-        (language, body)
-        for language, body in FENCE.findall((ROOT / "README.md").read_text())
-        if language == "python"
-    ]
+    receiving, _ = readmes_python()
     request = {"name": "GPU", "exactly": {"deviceClassName": "gpu.example.com"}}
     claim = {
         "apiVersion": "resource.k8s.io/v1",
@@ -81,7 +98,7 @@ def test_the_readmes_python_gives_the_command_lines_answer(
         "spec": {"devices": {"requests": [request]}},
     }
     names: dict[str, Any] = {"data": json.dumps(claim).encode()}
-    exec(code, names)
+    exec(receiving, names)
     printed = capsys.readouterr().out
     assert printed.startswith('spec.devices.requests[0].name: Invalid value: "GPU"')
     assert names["received"].object.spec.devices.requests[0].exactly.count == 1
