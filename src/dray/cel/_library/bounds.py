@@ -59,8 +59,8 @@ def _parts(container: Value) -> Collection[Value]:
     return held
 
 
-def within(size: int) -> int:
+def within(size: int, most: int = SIZE_MAX) -> int:
     """The size, if a value of that size may be made; ends the evaluation otherwise."""
-    if size > SIZE_MAX:
+    if size > most:
         raise Abort("operation cancelled: actual cost limit exceeded")
     return size

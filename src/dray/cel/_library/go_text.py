@@ -35,6 +35,9 @@ from dray.errors import quote
 
 __all__ = ["from_bytes", "quoted", "shown", "to_bytes"]
 
+SHOWN_MAX: Final = 1_000_000
+"""The most characters of a value in an error. Upstream shows all of it, which nobody would read."""
+
 
 def to_bytes(text: str) -> bytes:
     """The bytes that upstream holds for a text."""
@@ -79,7 +82,7 @@ def shown(value: Value) -> str:
             waiting.append(iter((_Text("optional("), item.value, _Text(")"))))
         else:
             text = _SCALARS.get(kind, str)(item)
-            size = within(size + len(text))
+            size = within(size + len(text), SHOWN_MAX)
             pieces.append(text)
     return "".join(pieces)
 
