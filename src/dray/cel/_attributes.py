@@ -132,7 +132,8 @@ class Attribute:
             qualifier.text is not None and type(qualifier) is Qualifier and not qualifier.optional
             for qualifier in qualifiers
         ):
-            return _read(self._variable, [text for text in path if text], root_cost, careful)
+            names = [text for text in path if text is not None]
+            return _read(self._variable, names, root_cost, careful)
         return careful
 
 

@@ -24,6 +24,9 @@ def attribute(*keys: Value, optional: bool = False) -> Attribute:
     [
         ({"a": {"b": 1}}, ["a", "b"], 1),
         ({"a": {"b": {"c": 2}}}, ["a", "b", "c"], 2),
+        ({"a": {"": 1}}, ["a", ""], 1),
+        ({"a": {"": {"c": 2}}}, ["a", "", "c"], 2),
+        ({"": {"a": 3}, "a": 4}, ["", "a"], 3),
         (MapWithDefault(), ["nowhere"], {}),
         ([1, 2], [1], 2),
         ([1, 2], [1.0], 2),
@@ -52,6 +55,16 @@ def test_a_path_that_leads_nowhere_fails_in_upstreams_words(
 ) -> None:
     with pytest.raises(Failure, match=f"^{message}$"):
         attribute(key).step()(frame(v=value))
+
+
+@pytest.mark.parametrize("keys", [["a"], ["a", ""], ["", "a"], ["a", "", "b"], ["", "", "b", "c"]])
+def test_every_name_on_a_path_costs_the_empty_one_too(keys: list[Value]) -> None:
+    value: Value = 1
+    for key in reversed(keys):
+        value = {key: value}
+    asked = frame(v=value)
+    assert attribute(*keys).step()(asked) == 1
+    assert asked.cost == 1 + len(keys)
 
 
 def test_an_optional_path_that_leads_nowhere_is_none() -> None:
