@@ -13,7 +13,6 @@ from time import perf_counter
 from typing import Final
 
 __all__ = [
-    "ROUNDS",
     "Floor",
     "best_times",
     "check_floors",
@@ -70,10 +69,10 @@ def best_times(contestants: Mapping[str, Callable[[], object]], *, rounds: int) 
     return best
 
 
-def repeats_for(work: Callable[[], object]) -> int:
-    """How often to do the work for a round to take long enough."""
+def repeats_for(work: Callable[[], object], *, round_seconds: float = ROUND_SECONDS) -> int:
+    """How often to do the work for a round to take that long."""
     seconds = seconds_per_run(work, 1)
-    return max(1, int(ROUND_SECONDS / max(seconds, 1e-7)))
+    return max(1, int(round_seconds / max(seconds, 1e-7)))
 
 
 def seconds_per_run(work: Callable[[], object], repeats: int) -> float:
