@@ -59,8 +59,8 @@ def _parts(container: Value) -> Collection[Value]:
     return held
 
 
-def within(size: int, most: int = SIZE_MAX) -> int:
+def within(size: int, most: int | None = None) -> int:
     """The size, if a value of that size may be made; ends the evaluation otherwise."""
-    if size > most:
+    if size > (SIZE_MAX if most is None else most):
         raise Abort("operation cancelled: actual cost limit exceeded")
     return size
