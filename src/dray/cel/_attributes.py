@@ -28,6 +28,7 @@ from dray.cel._values import (
     MAPS,
     NONE,
     Optional,
+    TextMap,
     UInt,
     Unhashable,
     Value,
@@ -228,21 +229,35 @@ def _read(variable: str, path: list[str], root_cost: int, careful: Step) -> Step
             try:
                 value = frame.variables[variable][only]
             except (KeyError, TypeError):
-                return careful(frame)
-            frame.cost += cost
-            return value
+                pass
+            else:
+                frame.cost += cost
+                return value
+            # Out of the handler: what fails here is not a consequence of the lookup above.
+            return careful(frame)
 
         return read_one
     if len(path) == 3:
         first, second, third = path
+        missing = f"no such key: {third}"
 
         def read_three(frame: Frame) -> Value:
             try:
                 value = frame.variables[variable][first][second][third]
             except (KeyError, TypeError):
+                pass
+            else:
+                frame.cost += cost
+                return value
+            try:
+                inner = frame.variables[variable][first][second]
+            except (KeyError, TypeError):
                 return careful(frame)
+            if type(inner) is not TextMap:
+                return careful(frame)
+            # The commonest failure by far, and whole fleets may meet it.
             frame.cost += cost
-            return value
+            raise Failure(missing)
 
         return read_three
     return careful

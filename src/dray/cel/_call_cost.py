@@ -13,8 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from dray.cel import _types as types
 from dray.cel._estimate import MAX, NOTHING, ONE, UNKNOWN, Range
@@ -43,8 +42,7 @@ _FORMAT_SIZE_MAX: Final = 64
 _FORMAT_REGEX_SIZE_MAX: Final = 128
 
 
-@dataclass(frozen=True, slots=True)
-class Operand:
+class Operand(NamedTuple):
     """A call's target or argument: its type, its size as far as the tree tells it, its path.
 
     `path_size` answers the size of what a path leads to, given steps beyond this operand.
@@ -64,14 +62,12 @@ class Operand:
         return self.size or UNKNOWN
 
 
-@dataclass(frozen=True, slots=True)
-class CallCost:
+class CallCost(NamedTuple):
     cost: Range
     result_size: Range | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Called:
+class Called(NamedTuple):
     """One overload of a function with what it is called on and with."""
 
     function: str

@@ -191,7 +191,11 @@ def _binary(
             frame.look_into((one, other))
         frame.charge(price((one, other)))
         if failure is not None:
-            raise failure
+            try:
+                raise failure
+            finally:
+                # Its traceback holds this frame: names for it here would be a cycle.
+                del failure, one, other
         return call(one, other)
 
     return priced
@@ -237,7 +241,10 @@ def _sequential(
         if failure is not None:
             if after is not None:
                 frame.charge(after(values, failure))
-            raise failure
+            try:
+                raise failure
+            finally:
+                del failure, values
         if after is None:
             return call(*values)
         try:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import is_
 from typing import Final
 
 from dray.cel import _types as types
@@ -61,6 +62,15 @@ _LITERAL_TYPES: Final[dict[type, Type]] = {
     type(None): types.NULL,
 }
 _RANGES_OF_ANYTHING: Final = frozenset({Kind.DYN, Kind.ERROR, Kind.TYPE_PARAMETER})
+
+ANSWERS_MAX: Final = 4096
+"""Calls whose overloads are remembered; a cluster's selectors make a few dozen different ones."""
+
+_ANSWERS: Final[
+    dict[tuple[int | bool, ...], tuple[tuple[tuple[str, ...], Type], Function, tuple[Type, ...]]]
+] = {}
+"""The overloads and result of a call by the identity of its function and types, which stand beside
+the answer so that they stay alive."""
 
 
 def check(root: Node, environment: Environment, issues: Issues) -> CheckedExpression:
@@ -139,7 +149,10 @@ class _Checker:
         self._types[node.id] = resolved.type
         if resolved.constant is not None:
             self._constants[node.id] = resolved.constant
-        return Identifier(node.id, node.offset, f".{name}" if resolved.shadowed else name)
+        name = f".{name}" if resolved.shadowed else name
+        if isinstance(node, Identifier) and name == node.name:
+            return node
+        return Identifier(node.id, node.offset, name)
 
     def _resolve(self, name: str) -> _Resolved | None:
         """A single name: a local variable, unless it starts with a dot, or a global one."""
@@ -191,6 +204,8 @@ class _Checker:
         if node.test_only:
             result = types.BOOL
         self._types[node.id] = self._known.apply(result)
+        if operand is node.operand:
+            return node
         return Select(node.id, node.offset, operand, node.field, node.test_only)
 
     def _check_optional_select(self, node: Call) -> Steps[Node]:
@@ -280,6 +295,12 @@ class _Checker:
         self._types[node.id] = result
         if matched:
             self._overloads[node.id] = matched
+        if (
+            function.name == node.function
+            and target is node.target
+            and all(map(is_, arguments, node.arguments))
+        ):
+            return node
         return Call(node.id, node.offset, function.name, target, arguments)
 
     def _check_logical(
@@ -299,13 +320,39 @@ class _Checker:
     def _matching_overloads(
         self, node: Call, function: Function, target: Node | None, arguments: tuple[Node, ...]
     ) -> tuple[tuple[str, ...], Type]:
-        given = [self._types[argument.id] for argument in arguments]
+        given = tuple(self._types[argument.id] for argument in arguments)
+        member = target is not None
         if target is not None:
-            given.insert(0, self._types[target.id])
+            given = (self._types[target.id], *given)
+        # Where no type is open, the answer depends on nothing but the types: most calls of most
+        # expressions are made with the same few. Types are told apart by identity, and kept with
+        # the answer so that it stays theirs.
+        key = (id(function), member, *map(id, given))
+        remembered = _ANSWERS.get(key)
+        if remembered is not None:
+            return remembered[0]
+        answer = self._find_overloads(function, given, member=member)
+        if answer is None:
+            shown = self._known.finish(dict(enumerate(given)))
+            signature = describe_signature(list(shown.values()), member=member)
+            self._issues.report(
+                node.offset,
+                f"found no matching overload for '{function.name}' applied to '{signature}'",
+            )
+            return (), types.ERROR
+        if not answer[1].generic and not any(type_.generic for type_ in given):
+            if len(_ANSWERS) >= ANSWERS_MAX:
+                _ANSWERS.clear()
+            _ANSWERS[key] = (answer, function, given)
+        return answer
+
+    def _find_overloads(
+        self, function: Function, given: tuple[Type, ...], *, member: bool
+    ) -> tuple[tuple[str, ...], Type] | None:
         matched: list[str] = []
         result: Type | None = None
         for overload in function.overloads:
-            if overload.member != (target is not None):
+            if overload.member != member or _never_agree(given, overload.arguments):
                 continue
             taken, answered = self._instantiate(overload)
             if not self._known.assign_all(given, taken):
@@ -316,15 +363,7 @@ class _Checker:
                 result = answered
             elif not result.is_dyn and not answered.is_exactly(result):
                 result = types.DYN
-        if result is None:
-            shown = self._known.finish(dict(enumerate(given)))
-            signature = describe_signature(list(shown.values()), member=target is not None)
-            self._issues.report(
-                node.offset,
-                f"found no matching overload for '{function.name}' applied to '{signature}'",
-            )
-            return (), types.ERROR
-        return tuple(matched), result
+        return None if result is None else (tuple(matched), result)
 
     def _instantiate(self, overload: Overload) -> tuple[Sequence[Type], Type]:
         """The overload's types with type variables of their own."""
@@ -347,6 +386,8 @@ class _Checker:
                 found = self._unwrapped(element, found)
             joined = self._joined(joined, found)
         self._types[node.id] = types.list_of(joined or self._new_variable())
+        if all(map(is_, elements, node.elements)):
+            return node
         return ListLiteral(node.id, node.offset, tuple(elements), node.optional)
 
     def _check_map(self, node: MapLiteral) -> Steps[Node]:
@@ -488,6 +529,23 @@ class _Checker:
     def _new_variable(self) -> Type:
         self._variables_made += 1
         return types.parameter(f"_var{self._variables_made - 1}")
+
+
+_DECIDED: Final = frozenset(
+    {
+        Kind.BOOL, Kind.BYTES, Kind.DOUBLE, Kind.DURATION, Kind.INT, Kind.LIST, Kind.MAP,
+        Kind.OPAQUE, Kind.STRING, Kind.TIMESTAMP, Kind.UINT,
+    }
+)  # fmt: skip
+"""Kinds of types that stand for themselves alone."""
+
+
+def _never_agree(given: Sequence[Type], wanted: Sequence[Type]) -> bool:
+    """Whether a look at the kinds is enough to see that these arguments do not fit."""
+    return len(given) != len(wanted) or any(
+        one.kind is not other.kind and one.kind in _DECIDED and other.kind in _DECIDED
+        for one, other in zip(given, wanted, strict=True)
+    )
 
 
 def _qualified(node: Node) -> list[str] | None:

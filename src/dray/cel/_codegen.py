@@ -359,7 +359,14 @@ class _Emitter:
             case _Constant(value), _Code(_, kind) if type(value) in _PLAIN:
                 test = second
             case _:
-                return _Code(f"{exact}({first}, {second})", bool)
+                # Two texts, as in a loop over names, need no function either.
+                one, other = self._name("t"), self._name("t")
+                return _Code(
+                    f"({one} {symbol} {other} if ({one} := {first}).__class__ is"
+                    f" ({other} := {second}).__class__ is {self._bound(str)}"
+                    f" else {exact}({one}, {other}))",
+                    bool,
+                )
         if kind is type(value):
             return _Code(f"({first} {symbol} {second})", bool)
         name = self._name("t")
@@ -465,7 +472,11 @@ class _Emitter:
         self._locals.append((node.accumulator, _Code(accumulator, kind)))
         first, second = self._name("v"), self._name("v")
         entries = self._bound(_entries if node.second_variable is not None else _elements)
-        self._line(f"for {first}, {second} in {entries}({self._written(over)}):")
+        ranged = f"{entries}({self._written(over)})"
+        if isinstance(over, _Constant) and type(over.value) in LISTS:
+            pairs = _entries if node.second_variable is not None else _elements
+            ranged = self._bound(pairs(over.value))
+        self._line(f"for {first}, {second} in {ranged}:")
         self._locals.append((node.variable, _Code(first)))
         if node.second_variable is not None:
             self._locals.append((node.second_variable, _Code(second)))
@@ -551,12 +562,15 @@ def _settled(value: Value) -> Value:
     return dict(value) if type(value) is MutableMap else value
 
 
+_HEAVY: Final = frozenset({*LISTS, *MAPS, Optional})
+
+
 def _of_light(called: Implementation) -> Implementation:
     """The function, for values that it does not take long to look into."""
 
     def call(*values: Value) -> Value:
         for value in values:
-            if weight(value, WEIGHT_MAX) > WEIGHT_MAX:
+            if type(value) in _HEAVY and weight(value, WEIGHT_MAX) > WEIGHT_MAX:
                 raise Surprise
         return called(*values)
 

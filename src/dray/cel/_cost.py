@@ -71,7 +71,8 @@ class _Path:
         return self._length > 0
 
     def steps(self) -> list[str]:
-        return [step for step in self._memory[: self._length] if step is not None]
+        # Only what is beyond the length is None.
+        return self._memory[: self._length]  # type: ignore[return-value]
 
     def plus(self, step: str) -> _Path:
         length = self._length
@@ -348,7 +349,7 @@ class _Estimator:
         """How large the part of the device at the end of the path may be."""
         if not steps or steps[0] != DEVICE_VARIABLE:
             return None
-        shape = self._environment.device_shape
+        shape, attribute_shape = self._environment.device_shape, self._environment.attribute_shape
         for step in steps[1:]:
             if step in ("@items", "@values"):
                 following = shape.element
@@ -356,7 +357,7 @@ class _Estimator:
                 following = shape.key
             elif step in shape.fields:
                 following = shape.fields[step]
-            elif shape.element is self._environment.attribute_shape:
+            elif shape.element is attribute_shape:
                 following = shape.element
             else:
                 following = None

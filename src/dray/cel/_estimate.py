@@ -30,7 +30,10 @@ class Range(NamedTuple):
     max: int
 
     def plus(self, other: Range) -> Range:
-        return Range(min(self.min + other.min, MAX), min(self.max + other.max, MAX))
+        least, most = self[0] + other[0], self[1] + other[1]
+        if least > MAX or most > MAX:
+            return Range(min(least, MAX), min(most, MAX))
+        return Range(least, most)
 
     def times(self, other: Range) -> Range:
         return Range(min(self.min * other.min, MAX), min(self.max * other.max, MAX))

@@ -132,7 +132,11 @@ def quantifier_step(
         if decided:
             return dominant
         if failure is not None:
-            raise failure
+            try:
+                raise failure
+            finally:
+                # Its traceback holds this frame: a name for it here would be a cycle.
+                del failure
         return submissive
 
     return quantify

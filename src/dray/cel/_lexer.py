@@ -100,13 +100,19 @@ def tokens(text: str) -> list[Token] | None:
     """All tokens and the end; None if something in the text is not one."""
     found: list[Token] = []
     offset, length = 0, len(text)
+    match = _PATTERN.match
     while offset < length:
-        token = token_at(text, offset)
-        if token is None:
+        matched = match(text, offset)
+        if matched is None:
             return None
-        offset += len(token.text)
-        if token.kind != "SPACE":
-            found.append(token)
+        kind = matched.lastgroup
+        assert kind is not None
+        if kind != "SPACE":
+            word = matched.group()
+            if kind == "OPERATOR" or (kind == IDENTIFIER and word in KEYWORDS):
+                kind = word
+            found.append(Token(kind, word, offset))
+        offset = matched.end()
     found.append(Token(END, END, length))
     return found
 

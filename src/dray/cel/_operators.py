@@ -64,7 +64,11 @@ def _logical_step(terms: list[Step], *, dominant: bool) -> Step:
         except Failure as error:
             failure = failure or error
         if failure is not None:
-            raise failure
+            try:
+                raise failure
+            finally:
+                # Its traceback holds this frame: a name for it here would be a cycle.
+                del failure
         return submissive
 
     return decide
@@ -100,12 +104,16 @@ def _comparison_step(
             failure = failure or error
         if type(one) is str and type(other) is str:
             # By far the commonest: a tenth of the shorter text, rounded up.
-            frame.cost += (min(len(one), len(other)) + 9) // 10
+            size, limit = len(one), len(other)
+            frame.cost += ((min(limit, size)) + 9) // 10
             return (one == other) is same
         frame.look_into((one, other))
         frame.charge(price((one, other)))
         if failure is not None:
-            raise failure
+            try:
+                raise failure
+            finally:
+                del failure, one, other
         return exact(one, other)
 
     return compare

@@ -9,6 +9,7 @@ Upstream counterpart: the parser rules of cel-go parser/gen/CEL.g4.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from dray.cel import _lexer as lexer
@@ -85,28 +86,48 @@ class _Parser:
         return self._next() if self._kind == kind else None
 
     def _expression(self) -> Steps[Node]:
+        if self._kind in _LITERALS and self._ahead(1) in _ENDS:
+            # A literal alone, the commonest key and argument: every rule would pass it on.
+            _deeper(self._expressions)
+            _deeper(self._relations)
+            _deeper(self._calculations)
+            return done(self._build.literal(self._next()))
+        return self._any_expression()
+
+    def _any_expression(self) -> Steps[Node]:
         self._expressions = _deeper(self._expressions)
-        node: Node = yield self._logical("||")
+        node: Node = yield self._disjunction()
         if operator := self._maybe("?"):
-            true = yield self._logical("||")
+            true = yield self._disjunction()
             self._take(":")
             false = yield self._expression()
             node = self._build.conditional(operator, node, true, false)
         self._expressions -= 1
         return node
 
-    def _logical(self, kind: str) -> Steps[Node]:
-        """A chain of `||`, whose terms are chains of `&&`, whose terms are comparisons."""
-        inner = self._relation if kind == "&&" else self._conjunction
-        terms: list[Node] = [(yield inner())]
+    # A rule starts with the first operand of the rule below it and only asks for a chain where
+    # there is one: most operands stand alone.
+
+    def _disjunction(self) -> Steps[Node]:
+        node: Node = yield self._relation()
+        if self._kind == "&&":
+            node = yield self._chain(node, "&&", self._relation)
+        if self._kind == "||":
+            node = yield self._chain(node, "||", self._conjunction)
+        return node
+
+    def _conjunction(self) -> Steps[Node]:
+        node: Node = yield self._relation()
+        return (yield self._chain(node, "&&", self._relation)) if self._kind == "&&" else node
+
+    def _chain(self, first: Node, kind: str, term: Callable[[], Steps[Node]]) -> Steps[Node]:
+        """The terms between operators of one kind."""
+        terms = [first]
         operators = []
         while self._kind == kind:
             operators.append(self._next())
-            terms.append((yield inner()))
-        return self._build.logical(operators, terms) if operators else terms[0]
-
-    def _conjunction(self) -> Steps[Node]:
-        return self._logical("&&")
+            terms.append((yield term()))
+        return self._build.logical(operators, terms)
 
     def _relation(self) -> Steps[Node]:
         self._relations = _deeper(self._relations)
@@ -122,19 +143,22 @@ class _Parser:
 
     def _sum(self) -> Steps[Node]:
         self._calculations = _deeper(self._calculations)
-        left: Node = yield self._product()
+        left: Node = yield self._unary()
+        if self._kind in _PRODUCTS:
+            left = yield self._product(left)
         while self._kind in _SUMS:
             operator = self._next()
             self._calculations = _deeper(self._calculations)
-            right = yield self._product()
+            right = yield self._unary()
+            if self._kind in _PRODUCTS:
+                right = yield self._product(right)
             self._calculations -= 1
             left = self._build.binary(operator, left, right)
         self._calculations -= 1
         return left
 
-    def _product(self) -> Steps[Node]:
+    def _product(self, left: Node) -> Steps[Node]:
         """Products share the rule, and so the depth, of the sum they are in."""
-        left: Node = yield self._unary()
         while self._kind in _PRODUCTS:
             operator = self._next()
             self._calculations = _deeper(self._calculations)
@@ -163,7 +187,17 @@ class _Parser:
         node: Node = yield self._primary()
         while True:
             if self._kind == ".":
-                node = yield self._selected(node)
+                dot = self._next()
+                optional = self._maybe("?") is not None
+                if self._kind not in _FIELDS:
+                    raise _Unexpected
+                name = self._next()
+                if optional or name.kind != lexer.IDENTIFIER or self._kind != "(":
+                    node = self._build.select(dot, node, name, optional=optional)
+                else:
+                    parenthesis = self._next()
+                    arguments = yield self._arguments()
+                    node = self._build.member_call(parenthesis, name, node, arguments)
             elif self._kind == "[":
                 bracket = self._next()
                 optional = self._maybe("?") is not None
@@ -306,6 +340,10 @@ class _Parser:
                 self._maybe(",")
         self._take("}")
         return self._build.message_literal(brace, name, fields)
+
+
+_ENDS: Final = frozenset({")", "]", ",", "}", lexer.END})
+"""What stands after an expression that is done."""
 
 
 def _deeper(depth: int) -> int:

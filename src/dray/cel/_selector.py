@@ -95,6 +95,6 @@ class Selector:
     ) -> bool:
         try:
             value = self._program.run({DEVICE_VARIABLE: device.value}, cancelled=cancelled)
-            return as_bool(value)
+            return value if value is True or value is False else as_bool(value)
         except (Failure, Abort) as error:
             raise CELError(str(error), source=self.expression) from None

@@ -22,10 +22,24 @@ Answer = TypeVar("Answer")
 Steps: TypeAlias = Generator["Steps[Any]", Any, Answer]
 
 
+class _Done(Generator[Any, Any, Answer]):
+    """A walk that is over before it starts: `run` takes its answer without starting it."""
+
+    __slots__ = ("answer",)
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
+
+    def send(self, _: Any) -> Any:
+        raise StopIteration(self.answer)
+
+    def throw(self, *_: Any) -> Any:
+        raise StopIteration(self.answer)
+
+
 def done(answer: Answer) -> Steps[Answer]:
     """A walk that is over before it starts."""
-    return answer
-    yield  # makes this a generator
+    return _Done(answer)
 
 
 def run(steps: Steps[Answer]) -> Answer:
@@ -42,5 +56,8 @@ def run(steps: Steps[Answer]) -> Answer:
                 return result
             answer = done.value
         else:
-            stack.append(child)
-            answer = None
+            if type(child) is _Done:
+                answer = child.answer
+            else:
+                stack.append(child)
+                answer = None

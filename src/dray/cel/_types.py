@@ -77,6 +77,9 @@ class Kind(Enum):
     TYPE_PARAMETER = auto()
     UINT = auto()
 
+    # Members are compared by identity; Enum's own hash is a Python function, and asked for often.
+    __hash__ = object.__hash__
+
 
 class TypeTooLarge(Exception):
     """A type would have more parts than any expression needs."""
@@ -207,7 +210,13 @@ _DESCRIBED: Final = {
 
 
 def list_of(element: Type) -> Type:
-    return Type(Kind.LIST, "list", (element,))
+    return _SCALAR_LISTS.get(id(element)) or Type(Kind.LIST, "list", (element,))
+
+
+_SCALAR_LISTS: Final[dict[int, Type]] = {
+    id(scalar): Type(Kind.LIST, "list", (scalar,)) for scalar in (BOOL, DOUBLE, INT, STRING, UINT)
+}
+"""The lists that expressions write out, made once: what was found out about one holds for all."""
 
 
 def map_of(key: Type, value: Type) -> Type:

@@ -73,7 +73,15 @@ class Substitution:
 
     def apply(self, type_: Type) -> Type:
         """The type with its variables replaced by what they stand for."""
-        return run(self._apply(type_, None, {})) if type_.generic else type_
+        if not type_.generic:
+            return type_
+        if type_.kind is Kind.TYPE_PARAMETER:
+            # By far the commonest: a variable that stands for a type without any.
+            found = self._bound.get(type_.name)
+            if found is None or not found.generic:
+                self.spend(1)
+                return type_ if found is None else found
+        return run(self._apply(type_, None, {}))
 
     def finish(self, found: Mapping[int, Type]) -> dict[int, Type]:
         """The types with all variables replaced: those still unknown become dyn."""

@@ -59,7 +59,7 @@ Verdicts: TypeAlias = NDArray[np.uint8]
 """A Verdict for each device of a table."""
 
 _Codes: TypeAlias = NDArray[np.int64]
-_Ask: TypeAlias = Callable[[int], Verdict | None]
+_Ask: TypeAlias = Callable[[int], int | None]
 """The verdict on the device at an index; None if only the whole selector can tell."""
 
 
@@ -123,11 +123,11 @@ class DeviceTable:
     def _asking(self, atom: Atom) -> _Ask:
         run, views = atom.program.run, self.views
 
-        def ask(index: int) -> Verdict | None:
+        def ask(index: int) -> int | None:
             try:
                 return _verdict(run({DEVICE_VARIABLE: views[index].value}))
             except Failure:
-                return Verdict.ERROR
+                return _ERROR
             except Abort:
                 return None
 
@@ -138,7 +138,7 @@ class DeviceTable:
         if code is None:
             return ask
 
-        def ask_code(index: int) -> Verdict | None:
+        def ask_code(index: int) -> int | None:
             try:
                 return _verdict(code(views[index].value))
             except SURPRISES:
@@ -159,15 +159,18 @@ class DeviceTable:
         codes, count, groups, members = self._groups(read)
         if atom is not None and len(groups) > EVALUATIONS_BEFORE_CODE_PAYS:
             ask = self._asking_code(atom, ask)
-        answers = np.full(count, Verdict.NO, np.uint8)
-        for group, member in zip(groups.tolist(), members.tolist(), strict=True):
-            if self._failed[member]:
-                continue
-            answer = ask(member)
+        answers = np.full(count, _NO, np.uint8)
+        failed = self._failed[members].tolist()
+        given: list[int] = []
+        for group, member, unreadable in zip(
+            groups.tolist(), members.tolist(), failed, strict=True
+        ):
+            answer = _NO if unreadable else ask(member)
             if answer is None:
                 undecided |= codes == group
-            else:
-                answers[group] = answer
+                answer = Verdict.NO
+            given.append(answer)
+        answers[groups] = np.fromiter(given, np.uint8, len(given))
         return answers[codes]
 
     def _groups(self, read: Iterable[Reference]) -> tuple[_Codes, int, _Codes, _Codes]:
@@ -203,7 +206,12 @@ class DeviceTable:
         return _Column(np.array(codes, np.int64), len(numbers))
 
 
-def _verdict(value: Value) -> Verdict:
+# Plain numbers where there is one per device: making an enum's member of each would take longer
+# than asking.
+_NO, _ERROR, _YES = map(int, (Verdict.NO, Verdict.ERROR, Verdict.YES))
+
+
+def _verdict(value: Value) -> int:
     if value is True:
-        return Verdict.YES
-    return Verdict.NO if value is False else Verdict.ERROR
+        return _YES
+    return _NO if value is False else _ERROR

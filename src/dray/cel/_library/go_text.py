@@ -65,6 +65,9 @@ def _escaped(piece: str) -> str:
 
 def shown(value: Value) -> str:
     """The value as `%v` prints it; raises Abort for one whose text would be too long to make."""
+    if type(value) is str:
+        within(len(value))
+        return value
     pieces: list[str] = []
     size = 0
     waiting: list[Iterator[Value | _Text]] = [iter((value,))]
