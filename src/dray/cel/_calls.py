@@ -15,14 +15,20 @@ from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
 from dray.cel._attributes import Step
-from dray.cel._failures import Failure, no_such_overload
+from dray.cel._failures import Abort, Failure, no_such_overload
 from dray.cel._frame import Frame
 from dray.cel._library.functions import FUNCTIONS, OVERLOADS
 from dray.cel._library.table import Implementation
 from dray.cel._runtime_cost import ArgumentCharge, ResultCharge, call_charge
 from dray.cel._values import Duration, Timestamp, Value
 
-__all__ = ["LOOK_INTO_ALL", "call_step", "dispatched"]
+__all__ = [
+    "CONSTRUCTORS",
+    "LOOK_INTO_ALL",
+    "call_step",
+    "constant_call_step",
+    "dispatched",
+]
 
 _SEQUENTIAL: Final = frozenset(
     {
@@ -69,7 +75,7 @@ def call_step(
     `in_order` is for calls that upstream makes over, and that then stop at the first operand that
     fails.
     """
-    called = implementation or dispatched(function, overload)
+    called = implementation or dispatched(function, overload, count=len(operands))
     charge = call_charge(function, overload)
     looks = function in LOOK_INTO_ALL
     if looks and isinstance(charge, int):
@@ -87,6 +93,28 @@ def call_step(
     return _binary(called, operands[0], operands[1], charge, looks=looks)
 
 
+CONSTRUCTORS: Final = frozenset({"cidr", "ip", "quantity", "semver", "url"})
+"""Functions that make a value of a short text, which need not be made again for each device."""
+
+
+def constant_call_step(function: str, overload: str, operands: list[Value]) -> Step | None:
+    """The step of a constructor called with constants; None if it has no value for them."""
+    charge = call_charge(function, overload)
+    if isinstance(charge, ResultCharge):
+        return None
+    cost = charge if isinstance(charge, int) else charge.fn(operands)
+    try:
+        value = dispatched(function, overload)(*operands)
+    except (Failure, Abort):
+        return None
+
+    def step(frame: Frame) -> Value:
+        frame.cost += cost
+        return value
+
+    return step
+
+
 def _charger(charge: int | ArgumentCharge | ResultCharge) -> _Before | None:
     if isinstance(charge, ArgumentCharge):
         return charge.fn
@@ -97,20 +125,32 @@ def _constant(cost: int) -> ArgumentCharge:
     return ArgumentCharge(lambda _: cost)
 
 
-def dispatched(function: str, overload: str = "") -> Implementation:
-    """The function for values of any types: it finds the implementation, or fails as upstream."""
+def dispatched(function: str, overload: str = "", *, count: int | None = None) -> Implementation:
+    """The function for values of any types: it finds the implementation, or fails as upstream.
+
+    `count` says how many values it will be given, where that is known.
+    """
     if overload in OVERLOADS:
         return OVERLOADS[overload]
     by_type = FUNCTIONS[function]
     for_any = by_type.get(object)
+    if for_any is not None and len(by_type) == 1:
+        return for_any
+    find = by_type.get
 
     def call(*operands: Value) -> Value:
-        implementation = by_type.get(type(operands[0]), for_any)
+        implementation = find(type(operands[0]), for_any)
         if implementation is None:
             raise _not_found(function, operands)
         return implementation(*operands)
 
-    return for_any if for_any is not None and len(by_type) == 1 else call
+    def call_with_two(one: Value, other: Value) -> Value:
+        implementation = find(type(one), for_any)
+        if implementation is None:
+            raise _not_found(function, (one, other))
+        return implementation(one, other)
+
+    return call_with_two if count == 2 else call
 
 
 def _not_found(function: str, operands: Sequence[Value]) -> Failure:

@@ -33,6 +33,9 @@ class _Unset:
 UNSET: Final = _Unset()
 
 
+_NO_SLOTS: Final[list[Value]] = []
+
+
 class Frame:
     """One evaluation; steps read and write it directly, it belongs to nobody else."""
 
@@ -46,7 +49,7 @@ class Frame:
         cancelled: Callable[[], bool] | None,
     ) -> None:
         self.variables = variables
-        self.slots: list[Value] = [UNSET] * slot_count
+        self.slots: list[Value] = [UNSET] * slot_count if slot_count else _NO_SLOTS
         self.cost = 0
         self.limit = limit
         self._cancelled = cancelled

@@ -29,6 +29,7 @@ __all__ = [
     "membership_step",
     "or_step",
     "or_value_step",
+    "text_comparison_step",
 ]
 
 
@@ -115,6 +116,32 @@ def _comparison_step(
             finally:
                 del failure, one, other
         return exact(one, other)
+
+    return compare
+
+
+def text_comparison_step(function: str, operand: Step, text: str) -> Step:
+    """`operand == text`, or `!=`, for a text that is written out: what most selectors do."""
+    exact = equal if function == "_==_" else differ
+    charge = call_charge(function, "equals" if exact is equal else "not_equals")
+    assert isinstance(charge, ArgumentCharge)
+    price = charge.fn
+    same = exact is equal
+    most = len(text)
+
+    def compare(frame: Frame) -> Value:
+        try:
+            one = operand(frame)
+        except Failure as error:
+            frame.charge(price((error, text)))
+            raise
+        if type(one) is str:
+            size = len(one)
+            frame.cost += ((min(most, size)) + 9) // 10
+            return (one == text) is same
+        frame.look_into((one,))
+        frame.charge(price((one, text)))
+        return exact(one, text)
 
     return compare
 

@@ -17,7 +17,7 @@ from typing import Final, TypeAlias
 
 from dray.cel._attributes import Attribute, Conditional, Qualifier, Step, presence_test
 from dray.cel._builder import INDEX, OPTIONAL_INDEX, OPTIONAL_SELECT
-from dray.cel._calls import call_step, dispatched
+from dray.cel._calls import CONSTRUCTORS, call_step, constant_call_step, dispatched
 from dray.cel._failures import Failure
 from dray.cel._folds import accumulator_step, fold_step, quantifier_step
 from dray.cel._frame import Frame
@@ -48,7 +48,14 @@ from dray.cel._nodes import (
     Node,
     Select,
 )
-from dray.cel._operators import OPERATORS, member_set, membership_step, or_step, or_value_step
+from dray.cel._operators import (
+    OPERATORS,
+    member_set,
+    membership_step,
+    or_step,
+    or_value_step,
+    text_comparison_step,
+)
 from dray.cel._regex import PatternError, validate_pattern
 from dray.cel._stack import HEIGHT_ON_ONE_STACK_MAX, heights, on_fresh_stack
 from dray.cel._trampoline import Steps, done, run
@@ -210,6 +217,10 @@ class _Planner:
             return Conditional(condition.step(), _branch(truthy), _branch(falsy))
         special = OPERATORS.get(function)
         if special is not None:
+            if function in ("_==_", "_!=_") and isinstance(parts[1], _Constant):
+                text = parts[1].value
+                if type(text) is str:
+                    return _Computed(text_comparison_step(function, parts[0].step(), text))
             return _Computed(special([part.step() for part in parts]))
         return self._function_call(node, parts)
 
@@ -235,6 +246,13 @@ class _Planner:
             return _Computed(or_step(parts[0].step(), parts[1].step()))
         if function == "orValue" and overload in ("", "optional_orValue_value"):
             return _Computed(or_value_step(parts[0].step(), parts[1].step()))
+        if function in CONSTRUCTORS:
+            constants = [part.value for part in parts if isinstance(part, _Constant)]
+            made = None
+            if len(constants) == len(parts):
+                made = constant_call_step(function, overload, constants)
+            if made is not None:
+                return _Computed(made)
         steps = [part.step() for part in parts]
         if not constant_pattern:
             return _Computed(call_step(function, overload, steps))
