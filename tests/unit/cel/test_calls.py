@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dray.cel._calls import call_step, dispatched
+from dray.cel._calls import call_step, constant_call_step, dispatched
 from dray.cel._failures import Failure
 from dray.cel._frame import Frame
 from dray.cel._values import Value
@@ -79,3 +79,15 @@ def test_a_call_may_be_charged_for_by_its_result() -> None:
 
 def test_a_function_without_operands_is_called() -> None:
     assert str(call_step("optional.none", "optional_none", [])(frame())) != ""
+
+
+def test_a_value_made_of_constants_is_made_once_and_charged_for_each_time() -> None:
+    step = constant_call_step("quantity", "string_to_quantity", ["40Gi"])
+    assert step is not None
+    state = frame()
+    assert step(state) is step(state)
+    assert state.cost == 2
+
+
+def test_constants_that_make_no_value_are_left_to_each_evaluation() -> None:
+    assert constant_call_step("quantity", "string_to_quantity", ["lots"]) is None

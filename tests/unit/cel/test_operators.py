@@ -95,3 +95,22 @@ def test_a_version_sought_among_texts_ends_the_evaluation_as_upstreams_crash_doe
     assert members is not None
     with pytest.raises(Abort, match="hash of unhashable type"):
         membership(members)(VERSION)
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "cost"),
+    [
+        ("device.driver == 'd'", True, 3),
+        ("device.driver != 'd'", False, 3),
+        ("dyn(1) == 'd'", False, 1),
+        ("dyn(semver('1.0.0')) != 'd'", True, 3),
+    ],
+)
+def test_comparing_with_a_text_that_is_written_out(text: str, value: bool, cost: int) -> None:
+    got = evaluated(text)
+    assert (got.value, got.cost) == (value, cost)
+
+
+def test_a_failing_operand_is_charged_for_when_compared_with_a_text() -> None:
+    got = evaluated('device.attributes["d"].nope == "x"')
+    assert (got.failure, got.cost) == ("no such key: nope", 5)
