@@ -67,10 +67,12 @@ ANSWERS_MAX: Final = 4096
 """Calls whose overloads are remembered; a cluster's selectors make a few dozen different ones."""
 
 _ANSWERS: Final[
-    dict[tuple[int | bool, ...], tuple[tuple[tuple[str, ...], Type], Function, tuple[Type, ...]]]
+    dict[
+        tuple[int | bool, ...], tuple[tuple[tuple[str, ...], Type], int, Function, tuple[Type, ...]]
+    ]
 ] = {}
 """The overloads and result of a call by the identity of its function and types, which stand beside
-the answer so that they stay alive."""
+the answer so that they stay alive; and how many type variables finding it makes."""
 
 
 def check(root: Node, environment: Environment, issues: Issues) -> CheckedExpression:
@@ -330,7 +332,10 @@ class _Checker:
         key = (id(function), member, *map(id, given))
         remembered = _ANSWERS.get(key)
         if remembered is not None:
+            # Errors name variables by number, and upstream makes them for every call.
+            self._variables_made += remembered[1]
             return remembered[0]
+        made_before = self._variables_made
         answer = self._find_overloads(function, given, member=member)
         if answer is None:
             shown = self._known.finish(dict(enumerate(given)))
@@ -343,7 +348,7 @@ class _Checker:
         if not answer[1].generic and not any(type_.generic for type_ in given):
             if len(_ANSWERS) >= ANSWERS_MAX:
                 _ANSWERS.clear()
-            _ANSWERS[key] = (answer, function, given)
+            _ANSWERS[key] = (answer, self._variables_made - made_before, function, given)
         return answer
 
     def _find_overloads(
@@ -352,7 +357,10 @@ class _Checker:
         matched: list[str] = []
         result: Type | None = None
         for overload in function.overloads:
-            if overload.member != member or _never_agree(given, overload.arguments):
+            if overload.member != member:
+                continue
+            if _never_agree(given, overload.arguments):
+                self._variables_made += len(overload.type_parameters)
                 continue
             taken, answered = self._instantiate(overload)
             if not self._known.assign_all(given, taken):

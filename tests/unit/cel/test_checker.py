@@ -107,3 +107,24 @@ def test_a_call_on_an_unknown_value_keeps_every_overload_that_fits() -> None:
         "map_size",
         "string_size",
     }
+
+
+@pytest.mark.parametrize(
+    ("text", "variable"),
+    [
+        ("[1][0] == 1 || []", "_var7"),
+        ("{1: 2}[1] == 1 || []", "_var7"),
+        ('"a" in {"a": 1} || []', "_var3"),
+        ("[1] + [2] == [1] || []", "_var2"),
+        (f"{D}.i == 1 || []", "_var7"),
+    ],
+)
+def test_type_variables_are_numbered_as_upstream_does_every_time(text: str, variable: str) -> None:
+    # What is remembered from one environment must not show in the texts of another.
+    for environment in (
+        NEW,
+        LISTS,
+        Environment(stored=True),
+        Environment(consumable_capacity=False),
+    ):
+        assert messages(text, environment) == [f"expected type 'bool' but found 'list({variable})'"]
