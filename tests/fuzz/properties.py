@@ -33,7 +33,7 @@ from dray.cel import (
     render_failing,
     requirement,
 )
-from dray.cel._compiler import compile_any
+from dray.cel._compiler import _kept, compile_any
 from dray.cel._failures import Failure
 from dray.cel._results import as_bool
 from dray.cel.fleet import DeviceTable, Verdict
@@ -84,6 +84,11 @@ def examine(
     compilations = [compile_selector(text, environment) for environment in environments]
     for compilation in compilations:
         _examine_compilation(compilation, views)
+    # What was compiled in between must not show.
+    _kept.cache_clear()
+    again = compile_selector(text, environments[0])
+    assert again.error == compilations[0].error, "the second compilation ends otherwise"
+    assert again.max_cost == compilations[0].max_cost, "the second compilation costs otherwise"
     asked = {id(one.program): one for one in compilations if one.ok}
     # What the environments disagree about are the types of attributes; two of them cover that.
     for compilation in list(asked.values())[:: max(1, len(asked) - 1)]:
