@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import Final
 
 from dray.cel._attributes import Step, unhashable
-from dray.cel._failures import Failure
+from dray.cel._failures import Abort, Failure
 from dray.cel._frame import Frame
 from dray.cel._library.go_text import shown
+from dray.cel._library.go_types import go_type
 from dray.cel._library.messages import make_message
 from dray.cel._values import NONE, Key, Optional, Unhashable, Value, encode_key
 
@@ -73,13 +74,23 @@ def map_step(entries: list[tuple[Step, Step, bool]]) -> Step:
                 if type(value) is not Optional:
                     raise _not_optional(raw, value)
                 if value is NONE:
-                    made.pop(encode_key(raw), None)
+                    _leave_out(made, raw)
                     continue
                 value = value.value
             made[encode_key(raw)] = value
         return made
 
     return make
+
+
+def _leave_out(made: dict[Key, Value], key: Value) -> None:
+    try:
+        made.pop(encode_key(key), None)
+    except Unhashable as error:
+        if made:
+            raise
+        # Go does not hash a key to delete it from a map without entries, and words it differently.
+        raise Abort(f"internal error: hash of unhashable type: {go_type(error.value)}") from None
 
 
 def guarded(step: Step) -> Step:

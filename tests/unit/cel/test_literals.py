@@ -40,6 +40,25 @@ def test_a_key_that_upstream_crashes_on_ends_the_evaluation() -> None:
         step(Frame({}, 0, 100, None))
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{?b"x": optional.none()}', "hash of unhashable type: types.Bytes"),
+        ("{?dyn(format.uri()): optional.none()}", "hash of unhashable type: cel.Format"),
+        (
+            '{dyn(1): 1, ?dyn(b"x"): optional.none()}',
+            "runtime error: hash of unhashable type types.Bytes",
+        ),
+        ('{?b"x": optional.of(1)}', "runtime error: hash of unhashable type types.Bytes"),
+    ],
+)
+def test_such_a_key_is_named_as_upstream_does_where_nothing_is_to_be_held(
+    text: str, message: str
+) -> None:
+    with pytest.raises(Abort, match=f"^internal error: {message}$"):
+        value_of(text)
+
+
 def test_making_something_costs_even_if_a_part_fails() -> None:
     frame = Frame({}, 0, 100, None)
     charged(lambda _: 1, 30)(frame)
