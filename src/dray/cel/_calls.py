@@ -20,7 +20,7 @@ from dray.cel._frame import Frame
 from dray.cel._library.functions import FUNCTIONS, OVERLOADS
 from dray.cel._library.table import Implementation
 from dray.cel._runtime_cost import ArgumentCharge, ResultCharge, call_charge
-from dray.cel._values import Duration, Timestamp, Value
+from dray.cel._values import LISTS, Duration, MutableList, Timestamp, Value
 
 __all__ = [
     "CONSTRUCTORS",
@@ -85,11 +85,17 @@ def call_step(
         after = charge.fn if isinstance(charge, ResultCharge) else None
         before = _charger(charge)
         stops = len(operands) > 2 or sequential
-        return _sequential(called, operands, before, after, stops=stops, looks=looks)
+        formats = function == "format"
+        return _sequential(
+            called, operands, before, after, stops=stops, looks=looks, formats=formats
+        )
     if not operands:
         return _nullary(called, charge)
     if len(operands) == 1:
         return _unary(called, operands[0], charge, looks=looks)
+    if function == "_+_":
+        charge = charge if isinstance(charge, ArgumentCharge) else _constant(charge)
+        return _binary(called, operands[0], operands[1], charge, looks=False, copies=True)
     return _binary(called, operands[0], operands[1], charge, looks=looks)
 
 
@@ -199,7 +205,13 @@ def _unary(
 
 
 def _binary(
-    call: Implementation, left: Step, right: Step, charge: int | ArgumentCharge, *, looks: bool
+    call: Implementation,
+    left: Step,
+    right: Step,
+    charge: int | ArgumentCharge,
+    *,
+    looks: bool,
+    copies: bool = False,
 ) -> Step:
     if isinstance(charge, int):
         cost = charge
@@ -229,6 +241,9 @@ def _binary(
             failure = failure or error
         if looks:
             frame.look_into((one, other))
+        if copies and type(one) in LISTS and type(other) in LISTS:
+            # Upstream keeps the two and copies nothing, at a cost of one.
+            frame.spend(len(other) + (0 if type(one) is MutableList else len(one)))
         frame.charge(price((one, other)))
         if failure is not None:
             try:
@@ -257,6 +272,7 @@ def _sequential(
     *,
     stops: bool,
     looks: bool,
+    formats: bool,
 ) -> Step:
     """Operands in order; only a call that got them all is charged. `stops` says that the first one
     to fail is the end of it.
@@ -286,7 +302,10 @@ def _sequential(
             finally:
                 del failure, values
         if after is None:
-            return call(*values)
+            value = call(*values)
+            if formats:
+                frame.spend(len(value))
+            return value
         try:
             value = call(*values)
         except Failure as error:

@@ -20,6 +20,7 @@ from dray.cel._attributes import Step
 from dray.cel._failures import Failure
 from dray.cel._frame import UNSET, Frame
 from dray.cel._library.go_types import go_type
+from dray.cel._stack import HEIGHT_ON_ONE_STACK_MAX, on_fresh_stack
 from dray.cel._values import LISTS, MAPS, MutableList, MutableMap, Value, decode_key
 
 __all__ = ["accumulator_step", "fold_step", "quantifier_step"]
@@ -29,17 +30,27 @@ _MAP_TYPES: Final = frozenset(MAPS)
 _MUTABLE: Final = frozenset({MutableList, MutableMap})
 
 
-def accumulator_step(slot: int, initial: Step) -> Step:
-    """Reads the accumulator, making it first if nobody has."""
+def accumulator_step(slot: int, initial: Step, height: int) -> Step:
+    """Reads the accumulator, making it first if nobody has.
+
+    `height` is how tall the tree of its initial value is. Each `cel.bind` may read the one before
+    it, so that making the last makes all: what gets too tall goes on elsewhere.
+    """
+    elsewhere = on_fresh_stack(initial)
 
     def read(frame: Frame) -> Value:
         value = frame.slots[slot]
         if value is UNSET:
+            before = frame.depth
+            tall = before + height > HEIGHT_ON_ONE_STACK_MAX
+            frame.depth = height if tall else before + height
             try:
-                value = _fillable(initial(frame))
+                value = _fillable(elsewhere(frame) if tall else initial(frame))
             except Failure as error:
                 frame.slots[slot] = error
                 raise
+            finally:
+                frame.depth = before
             frame.slots[slot] = value
         elif type(value) is Failure:
             raise value
@@ -150,7 +161,8 @@ _EXISTS_COST: Final = 3
 def _elements(ranged: Value) -> Iterable[Value]:
     kind = type(ranged)
     if kind in _LIST_TYPES:
-        elements: list[Value] = ranged
+        # What is added to a list while it is walked is not part of the walk.
+        elements: list[Value] = list(ranged) if kind is MutableList else ranged
         return elements
     if kind in _MAP_TYPES:
         return map(decode_key, ranged)
@@ -160,7 +172,7 @@ def _elements(ranged: Value) -> Iterable[Value]:
 def _entries(ranged: Value) -> Iterable[tuple[Value, Value]]:
     kind = type(ranged)
     if kind in _LIST_TYPES:
-        return enumerate(ranged)
+        return enumerate(list(ranged) if kind is MutableList else ranged)
     if kind in _MAP_TYPES:
         return ((decode_key(key), value) for key, value in ranged.items())
     raise Failure(f"unsupported comprehension range type: {go_type(ranged)}")

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from dray.cel._failures import Abort
-from dray.cel._library.bounds import STEPS_MAX, weight
+from dray.cel._library.bounds import CONTAINERS, STEPS_MAX, nested_weight
 from dray.cel._values import Value
 
 __all__ = ["COST_EXCEEDED", "UNSET", "Frame"]
@@ -37,9 +37,21 @@ _NO_SLOTS: Final[list[Value]] = []
 
 
 class Frame:
-    """One evaluation; steps read and write it directly, it belongs to nobody else."""
+    """One evaluation; steps read and write it directly, it belongs to nobody else.
 
-    __slots__ = ("_cancelled", "_iterations", "_steps", "cost", "limit", "slots", "variables")
+    `depth` is how tall the initial values are that are being worked out one inside the other.
+    """
+
+    __slots__ = (
+        "_cancelled",
+        "_iterations",
+        "_steps_left",
+        "cost",
+        "depth",
+        "limit",
+        "slots",
+        "variables",
+    )
 
     def __init__(
         self,
@@ -47,6 +59,7 @@ class Frame:
         slot_count: int,
         limit: int,
         cancelled: Callable[[], bool] | None,
+        steps: int = STEPS_MAX,
     ) -> None:
         self.variables = variables
         self.slots: list[Value] = [UNSET] * slot_count if slot_count else _NO_SLOTS
@@ -54,7 +67,8 @@ class Frame:
         self.limit = limit
         self._cancelled = cancelled
         self._iterations = 0
-        self._steps = 0
+        self._steps_left = steps
+        self.depth = 0
 
     def charge(self, cost: int) -> None:
         self.cost += cost
@@ -62,10 +76,18 @@ class Frame:
             raise Abort(COST_EXCEEDED)
 
     def look_into(self, values: Iterable[Value]) -> None:
-        """A call is about to look at all there is in these values."""
+        """A call is about to look at all there is in these values.
+
+        What a list or map has itself is paid for by cost; what is in its parts is counted here.
+        """
         for value in values:
-            self._steps += weight(value, STEPS_MAX - self._steps)
-        if self._steps > STEPS_MAX:
+            if type(value) in CONTAINERS:
+                self.spend(nested_weight(value, self._steps_left))
+
+    def spend(self, steps: int) -> None:
+        """Work is done that costs do not see."""
+        self._steps_left -= steps
+        if self._steps_left < 0:
             raise Abort(COST_EXCEEDED)
 
     def iterate(self) -> None:

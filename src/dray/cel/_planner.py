@@ -62,7 +62,7 @@ from dray.cel._trampoline import Steps, done, run
 from dray.cel._types import Kind
 from dray.cel._values import UInt, Unhashable, Value, type_of
 
-__all__ = ["Plan", "PlanError", "plan"]
+__all__ = ["Plan", "PlanError", "constant_list", "plan"]
 
 _PATTERN_FUNCTIONS: Final = frozenset({"matches", "find", "findAll"})
 """Functions whose second operand, the target included, is a pattern."""
@@ -122,6 +122,14 @@ def plan(checked: CheckedExpression) -> Plan:
     if planner.height > HEIGHT_ON_ONE_STACK_MAX:
         step = on_fresh_stack(step)
     return Plan(step, planner.slot_count)
+
+
+def constant_list(checked: CheckedExpression, node: Node) -> list[Value] | None:
+    """The list a node stands for, if that is known before anything is evaluated."""
+    if not isinstance(node, ListLiteral):
+        return None
+    part: _Part = run(_Planner(checked).plan(node))
+    return part.value if isinstance(part, _Constant) else None
 
 
 class _Planner:
@@ -214,7 +222,7 @@ class _Planner:
             return self._index(node, *parts)
         if function == "_?_:_":
             condition, truthy, falsy = parts
-            return Conditional(condition.step(), _branch(truthy), _branch(falsy))
+            return Conditional(condition.step(), _path(truthy), _path(falsy))
         special = OPERATORS.get(function)
         if special is not None:
             if function in ("_==_", "_!=_") and isinstance(parts[1], _Constant):
@@ -307,13 +315,19 @@ class _Planner:
         slots = first, second if node.second_variable is not None else None
         return _Computed(quantifier_step(over.step(), slots, asked.step(), dominant=dominant))
 
+    def _accumulator_step(self, slot: int, node: Node, initial: _Part) -> Step:
+        # Where no height is known, all of the tree is low.
+        return accumulator_step(slot, initial.step(), 1 + self._heights.get(node.id, 0))
+
     def _fold(self, node: Comprehension) -> Steps[_Part]:
         initial: _Part = yield self.plan(node.initial)
         over: _Part = yield self.plan(node.range)
         first, second, accumulator = self.slot_count, self.slot_count + 1, self.slot_count + 2
         self.slot_count += 3
         outside = len(self._locals)
-        self._locals.append((node.accumulator, accumulator_step(accumulator, initial.step())))
+        self._locals.append(
+            (node.accumulator, self._accumulator_step(accumulator, node.initial, initial))
+        )
         self._locals.append((node.variable, _read_slot(first)))
         if node.second_variable is not None:
             self._locals.append((node.second_variable, _read_slot(second)))
@@ -350,10 +364,6 @@ def _quantified(node: Comprehension) -> tuple[Node, bool] | None:
 
 def _path(part: _Part) -> _Path:
     """The part as something qualifiers can be added to."""
-    return part if isinstance(part, Attribute | Conditional) else Attribute(part.step())
-
-
-def _branch(part: _Part) -> _Path:
     return part if isinstance(part, Attribute | Conditional) else Attribute(part.step())
 
 

@@ -28,6 +28,7 @@ from dray.cel._estimate import MAX
 from dray.cel._failures import Abort, Failure
 from dray.cel._library.go_types import go_type
 from dray.cel._library.network import CIDR, IP
+from dray.cel._limits import SELECTOR_COST_MAX
 from dray.cel._values import (
     LISTS,
     MAPS,
@@ -221,11 +222,13 @@ def _traverse(arguments: Sequence[Value]) -> int:
     """
     cost = 0
     waiting = [arguments[0]]
-    while waiting:
+    # Beyond the budget it does not matter how far.
+    while waiting and cost <= SELECTOR_COST_MAX:
         value = waiting.pop()
         kind = type(value)
         if kind is str:
-            cost += int(len(value.encode("utf-8", "surrogatepass")) * STRING_FACTOR)
+            size = len(value) if value.isascii() else len(value.encode("utf-8", "surrogatepass"))
+            cost += int(size * STRING_FACTOR)
         elif kind is bytes:
             cost += int(len(value) * STRING_FACTOR)
         elif kind in LISTS:

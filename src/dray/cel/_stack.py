@@ -8,10 +8,13 @@ by hand is tall enough to be cut.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
+from queue import SimpleQueue
+from threading import Thread
 from typing import Final
 
 from dray.cel._attributes import Step
+from dray.cel._failures import Abort, Failure
 from dray.cel._frame import Frame
 from dray.cel._nodes import (
     Broken,
@@ -72,7 +75,59 @@ def on_fresh_stack(step: Step) -> Step:
     """The same step, but for the stack it uses."""
 
     def hop(frame: Frame) -> Value:
-        with ThreadPoolExecutor(1, "cel") as pool:
-            return pool.submit(step, frame).result()
+        try:
+            worker = _IDLE.pop()
+        except IndexError:
+            worker = _Worker()
+        try:
+            value = worker.run(step, frame)
+        except (Failure, Abort):
+            _release(worker)
+            raise
+        _release(worker)
+        return value
 
     return hop
+
+
+def _release(worker: _Worker) -> None:
+    if len(_IDLE) < IDLE_MAX:
+        _IDLE.append(worker)
+    else:
+        worker.stop()
+
+
+IDLE_MAX: Final = 16
+"""Threads kept for the next hop: making one takes longer than most evaluations."""
+
+
+class _Worker:
+    """A thread that works for whoever holds it, one step at a time."""
+
+    def __init__(self) -> None:
+        self._tasks: SimpleQueue[tuple[Future[Value], Step, Frame] | None] = SimpleQueue()
+        Thread(target=self._work, name="cel", daemon=True).start()
+
+    def run(self, step: Step, frame: Frame) -> Value:
+        answer: Future[Value] = Future()
+        self._tasks.put((answer, step, frame))
+        return answer.result()
+
+    def stop(self) -> None:
+        self._tasks.put(None)
+
+    def _work(self) -> None:
+        while (task := self._tasks.get()) is not None:
+            answer, step, frame = task
+            try:
+                answer.set_result(step(frame))
+            except (Failure, Abort) as error:
+                answer.set_exception(error)
+            finally:
+                # Whatever else ends the thread must not leave the caller waiting.
+                if not answer.done():
+                    answer.cancel()
+            del task, answer, frame
+
+
+_IDLE: Final[list[_Worker]] = []

@@ -201,18 +201,20 @@ def encode_key(value: Value) -> Key:
         return text
     if kind in _UNHASHABLE or getattr(value, "cel_type", None) is types.FORMAT:
         raise Unhashable(value)
-    # Go finds a NaN as little as a list it has not seen: it equals no key, not even itself. A
-    # moment in a zone holds a reference to that zone.
-    if kind in _BY_REFERENCE or value != value or (kind is Timestamp and value.offset_seconds != 0):
-        return (kind, _Reference(value))
-    return (kind, value)
+    if kind is Timestamp and value.offset_seconds:
+        # A moment in a zone holds a reference to that zone, which upstream keeps one of for each
+        # whole hour.
+        zone = value.offset_seconds
+        return (kind, _Zoned(value)) if zone % 3600 == 0 else (kind, _Reference(value))
+    # A NaN equals no key, not even itself.
+    return (kind, _Reference(value) if kind in _BY_REFERENCE or value != value else value)
 
 
 def decode_key(key: Key) -> Value:
     if type(key) is str:
         return key
     value = key[1]
-    return value.value if type(value) is _Reference else value
+    return value.value if isinstance(value, _Reference) else value
 
 
 class Unhashable(Exception):
@@ -224,12 +226,36 @@ class Unhashable(Exception):
 
 
 class _Reference:
-    """A list or map as a key: upstream compares such keys by address, so no two are equal."""
+    """A value as a key that upstream compares by address: equal to itself alone."""
 
     __slots__ = ("value",)
 
     def __init__(self, value: Value) -> None:
         self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not _Reference or self.value is not other.value:
+            return False
+        return type(self.value) is not float
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+class _Zoned(_Reference):
+    """A moment as a key that upstream compares with its zone."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            type(other) is _Zoned
+            and self.value == other.value
+            and bool(self.value.offset_seconds == other.value.offset_seconds)
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.value)
 
 
 _UNHASHABLE: Final = frozenset({bytes, Semver})

@@ -32,7 +32,10 @@ def test_a_loop_asks_every_hundred_rounds_whether_anyone_waits() -> None:
 
 def test_looking_into_lists_is_counted_over_the_whole_evaluation() -> None:
     frame = Frame({}, 0, 10, None)
-    large = [0] * (STEPS_MAX // 2)
-    frame.look_into([large, 1, "text"])
+    flat = [0] * (STEPS_MAX // 2)
+    for _ in range(10):
+        frame.look_into([flat, 1, "text"])
+    large = [flat]
+    frame.look_into([large])
     with pytest.raises(Abort, match="cost limit exceeded"):
         frame.look_into([large])

@@ -13,26 +13,24 @@ from typing import Final
 from dray.cel._failures import Abort
 from dray.cel._values import LISTS, MAPS, Optional, Value
 
-__all__ = ["SIZE_MAX", "STEPS_MAX", "weight", "within"]
+__all__ = ["CONTAINERS", "SIZE_MAX", "STEPS_MAX", "nested_weight", "weight", "within"]
 
 SIZE_MAX: Final = 10_000_000
 """The most characters, bytes or elements of one value.
 
-Walking anything larger costs more than the 1,000,000 units an expression has, at a tenth of a unit
-per character; no expression that stays within its budget can make use of it.
+Walking a longer text costs more than the 1,000,000 units an expression has, at a tenth of a unit
+per character. Upstream lets a longer list stand as long as nobody walks it.
 """
-
 
 STEPS_MAX: Final = 2_000_000
-"""The most parts of lists and maps that the calls of one evaluation may look at, a few seconds'
-worth.
+"""How much may be done in one evaluation that upstream's costs do not see, a second's worth or two:
+parts looked at inside the parts of lists and maps, elements copied, characters formatted.
 
 Lists share what they are made of, so `[a, a]` thirty times over has a billion parts, costs next to
-nothing and takes upstream minutes to compare. An expression within its budget that shares nothing
-stays below this by itself.
+nothing and takes upstream minutes to compare.
 """
 
-_CONTAINERS: Final = frozenset({*LISTS, *MAPS, Optional})
+CONTAINERS: Final = frozenset({*LISTS, *MAPS, Optional})
 
 
 def weight(value: Value, most: int = STEPS_MAX) -> int:
@@ -40,15 +38,19 @@ def weight(value: Value, most: int = STEPS_MAX) -> int:
 
     Counting ends beyond `most`.
     """
-    if type(value) not in _CONTAINERS:
+    if type(value) not in CONTAINERS:
         return 0
+    return 1 + len(_parts(value)) + nested_weight(value, most)
+
+
+def nested_weight(value: Value, most: int = STEPS_MAX) -> int:
+    """The weight of a list or map, without what it has itself."""
     count = 0
-    waiting = [value]
+    waiting = [part for part in _parts(value) if type(part) in CONTAINERS]
     while waiting and count <= most:
-        container = waiting.pop()
-        parts = _parts(container)
+        parts = _parts(waiting.pop())
         count += 1 + len(parts)
-        waiting += [part for part in parts if type(part) in _CONTAINERS]
+        waiting += [part for part in parts if type(part) in CONTAINERS]
     return count
 
 

@@ -9,12 +9,13 @@ Upstream counterparts: Equal of the types in cel-go common/types and apiserver p
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from dray.api.quantity import Quantity
 from dray.api.semver import Semver
 from dray.cel._failures import Failure
+from dray.cel._trampoline import Steps, run
 from dray.cel._types import Type
 from dray.cel._values import (
     INT_MAX,
@@ -33,6 +34,7 @@ from dray.cel._values import (
     Timestamp,
     UInt,
     Value,
+    decode_key,
     encode_key,
 )
 
@@ -47,11 +49,16 @@ def equal(left: Value, right: Value) -> bool:
         return same
     if left is None or right is None:
         return left is right
+    if kind in _CONTAINERS:
+        answer = run(_compared(left, right))
+        if type(answer) is Failure:
+            raise answer
+        return answer is True
     return _answer(left, right)
 
 
 def _answer(left: Value, right: Value) -> bool:
-    """What the left side says, which is not null."""
+    """What the left side says, which is neither null nor a list, map or optional."""
     comparison = _COMPARISONS.get(type(left))
     if comparison is None:
         answer: bool = left.cel_equal(right)
@@ -69,6 +76,68 @@ def same(left: Value, right: Value) -> bool:
         return equal(left, right)
     except Failure:
         return False
+
+
+# Lists, maps and optionals, which may nest deeper than the stack. A failure is an answer here: it
+# may be of no consequence for what it is in.
+
+
+def _compared(left: Value, right: Value) -> Steps[bool | Failure]:
+    kind = type(left)
+    if kind is Optional:
+        held: bool | Failure = yield _optionals(left, right)
+        return held
+    others = LISTS if kind in _LIST_TYPES else MAPS
+    if type(right) not in others or len(left) != len(right):
+        return False
+    failure: Failure | None = None
+    for one, other in _pairs(left, right):
+        answer = (yield _compared(one, other)) if type(one) in _CONTAINERS else _asked(one, other)
+        if answer is False:
+            return False
+        if answer is not True:
+            failure = failure or answer
+    return failure if failure is not None and kind is ConcatenatedList else True
+
+
+def _optionals(left: Optional, right: Value) -> Steps[bool | Failure]:
+    if type(right) is not Optional:
+        return False
+    if left is NONE or right is NONE:
+        return left is right
+    one, other = left.value, right.value
+    if type(one) in _CONTAINERS:
+        answer: bool | Failure = yield _compared(one, other)
+        return answer
+    if other is None and one is not None:
+        # In an optional, null is asked for like any other value, and some types refuse it.
+        return _caught(_answer, one, None)
+    return _asked(one, other)
+
+
+def _pairs(left: Value, right: Value) -> Iterator[tuple[Value, Value]]:
+    if type(left) in _LIST_TYPES:
+        yield from zip(left, right, strict=True)
+        return
+    for key, value in left.items():
+        other, found = find(right, decode_key(key))
+        # A key that only one side has makes a pair that is never equal.
+        yield (value, other) if found else (0, 1)
+
+
+def _asked(one: Value, other: Value) -> bool | Failure:
+    return _caught(equal, one, other)
+
+
+def _caught(ask: Callable[[Value, Value], bool], one: Value, other: Value) -> bool | Failure:
+    try:
+        return ask(one, other)
+    except Failure as failure:
+        return failure
+
+
+_LIST_TYPES: Final = frozenset(LISTS)
+_CONTAINERS: Final = frozenset({*LISTS, *MAPS, Optional})
 
 
 def compare_numbers(left: Value, right: Value) -> int | None:
@@ -144,47 +213,6 @@ def _numbers(left: Value, right: Value) -> bool:
     return type(right) in _NUMBERS and compare_numbers(left, right) == 0
 
 
-def _lists(left: list[Value], right: Value) -> bool:
-    if type(right) not in LISTS or len(left) != len(right):
-        return False
-    failure: Failure | None = None
-    for one, other in zip(left, right, strict=True):
-        try:
-            if not equal(one, other):
-                return False
-        except Failure as error:
-            failure = failure or error
-    if failure is not None and type(left) is ConcatenatedList:
-        raise failure
-    return True
-
-
-def _maps(left: dict[Key, Value], right: Value) -> bool:
-    if type(right) not in MAPS or len(left) != len(right):
-        return False
-    for key, value in left.items():
-        other, found = find(right, key if type(key) is str else key[1])
-        if not found:
-            return False
-        try:
-            if not equal(value, other):
-                return False
-        except Failure:
-            continue
-    return True
-
-
-def _optionals(left: Optional, right: Value) -> bool:
-    if type(right) is not Optional:
-        return False
-    if left is NONE or right is NONE:
-        return left is right
-    if right.value is None and left.value is not None:
-        # In an optional, null is asked for like any other value, and some types refuse it.
-        return _answer(left.value, None)
-    return equal(left.value, right.value)
-
-
 def _types(left: Type, right: Value) -> bool:
     return type(right) is Type and left.name == right.name
 
@@ -208,9 +236,6 @@ def _semvers(left: Semver, right: Value) -> bool:
 _COMPARISONS: Final[dict[type, Callable[[Value, Value], bool]]] = {
     **dict.fromkeys((bool, str, bytes, Duration, Timestamp), _unequal),
     **dict.fromkeys(_NUMBERS, _numbers),
-    **dict.fromkeys(LISTS, _lists),
-    **dict.fromkeys(MAPS, _maps),
-    Optional: _optionals,
     Type: _types,
     Quantity: _quantities,
     DerivedQuantity: _derived_quantities,
