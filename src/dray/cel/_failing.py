@@ -2,7 +2,8 @@
 
 Compile errors have a place; what fails on a device is only a text to upstream. Here the place is
 found by evaluating parts: the smallest part that fails on its own with the same text is where it
-went wrong. What is inside a loop has no value on its own, so a failing loop is named as a whole.
+went wrong. What uses the variable of a loop has no value on its own; what does not is tried, so
+that a name is found inside a loop too. Else the loop is named as a whole.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from dray.cel._selector import Selector
 from dray.cel._source import Issue, Source, render
 from dray.cel._spans import Spans
 
-__all__ = ["failing_issue", "failing_node", "render_failing"]
+__all__ = ["children", "failing_issue", "failing_node", "render_failing"]
 
 _PARTS_TRIED_MAX: Final = 200
 """Parts evaluated to find the place; an ordinary selector has fewer than fifty."""
@@ -47,7 +48,8 @@ def failing_node(conjunct: Conjunct, view: DeviceView, error: str) -> Node | Non
     if not _fails(conjunct, node, view, error):
         return node
     while True:
-        for part in _parts(node):
+        parts = [*_parts(node), *_inside(node)] if isinstance(node, Comprehension) else _parts(node)
+        for part in parts:
             left -= 1
             if left < 0:
                 return node
@@ -79,6 +81,25 @@ def render_failing(selector: Selector, issue: Issue) -> str:
 def _fails(conjunct: Conjunct, node: Node, view: DeviceView, error: str) -> bool:
     came = conjunct.program_of(node).evaluate({DEVICE_VARIABLE: view.value})
     return came.failure == error
+
+
+def _inside(loop: Comprehension) -> Iterator[Node]:
+    """Every part of what a loop repeats, outer ones first."""
+    waiting: list[Node] = [loop.result, loop.step, loop.condition]
+    for _ in range(_PARTS_TRIED_MAX):
+        if not waiting:
+            return
+        node = waiting.pop()
+        if isinstance(node, Select | Call):
+            yield node
+        waiting.extend(reversed(list(children(node))))
+
+
+def children(node: Node) -> Iterator[Node]:
+    """All parts of a node, also those that have no value on their own."""
+    yield from _parts(node)
+    if isinstance(node, Comprehension):
+        yield from (node.condition, node.step, node.result)
 
 
 def _parts(node: Node) -> Iterator[Node]:

@@ -10,6 +10,7 @@ tokens has none, and no part of it is found.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from dray.cel._lexer import ESCAPED_IDENTIFIER, IDENTIFIER, Token, tokens
@@ -20,6 +21,7 @@ _CLOSING: Final = {"(": ")", "[": "]", "{": "}"}
 _RELATIONS: Final = frozenset({"==", "!=", "<", "<=", ">", ">=", "in"})
 _OUTSIDE: Final = frozenset({"&&", "||", "?", ":", ",", *_RELATIONS, *_CLOSING})
 _AFTER: Final = frozenset({"&&", "||", "?", ":", ",", *_RELATIONS, *_CLOSING.values()})
+_DIVIDING: Final = frozenset({"&&", "||", "?", ":", ","})
 _WORDS: Final = frozenset({IDENTIFIER, ESCAPED_IDENTIFIER})
 
 
@@ -83,6 +85,11 @@ class Spans:
 
     def operands(self, operator: int) -> tuple[str, str]:
         """What a comparison has on its left and on its right."""
+        low, high = self.comparison(operator)
+        return self.text(low, operator), self.text(operator + 1, high)
+
+    def comparison(self, operator: int) -> tuple[int, int]:
+        """The range of a comparison, from its left operand to its right."""
         low = operator
         while low > 0 and (self.kind(low - 1) not in _OUTSIDE or self._optional(low - 1)):
             partner = self._partners.get(low - 1)
@@ -91,7 +98,69 @@ class Spans:
         while high < len(self.tokens) and (self.kind(high) not in _AFTER or self._optional(high)):
             partner = self._partners.get(high)
             high = (high if partner is None else max(partner, high)) + 1
-        return self.text(low, operator), self.text(operator + 1, high)
+        return low, high
+
+    def conditions(self, index: int) -> Iterator[tuple[int, int]]:
+        """The conditions a token is a part of, innermost first.
+
+        A condition stands between logical operators, in parentheses that only group, or as the
+        body of a `cel.bind`; arguments and indexes are none.
+        """
+        while True:
+            opening = self._opening(index)
+            start = 0 if opening is None else self._condition_start(opening, index)
+            closing = None if opening is None else self.partner(opening)
+            if start is not None:
+                end = len(self.tokens) if closing is None else closing
+                segment = self._segment(index, start, end)
+                yield segment
+                if (start, end) != segment:
+                    yield start, end
+            if opening is None:
+                return
+            index = opening
+
+    def chooses(self, low: int, high: int) -> bool:
+        """Whether a range is made of alternatives: `||` or `?:` outside of any brackets."""
+        index = low
+        while index < high:
+            if self.kind(index) == "||" or (self.kind(index) == "?" and not self._optional(index)):
+                return True
+            index = max(self._partners.get(index, index), index) + 1
+        return False
+
+    def _opening(self, index: int) -> int | None:
+        """The innermost bracket around a token."""
+        for candidate in reversed(range(index)):
+            partner = self._partners.get(candidate)
+            if partner is not None and partner > index:
+                return candidate
+        return None
+
+    def _condition_start(self, opening: int, index: int) -> int | None:
+        """Where the condition begins that a bracket holds around a token; None if it holds none."""
+        if self.kind(opening) != "(":
+            return None
+        if self.kind(opening - 1) not in {*_WORDS, ")", "]"}:
+            return opening + 1
+        if [self.word(at) for at in range(opening - 3, opening)] != ["cel", ".", "bind"]:
+            return None
+        arguments = self.arguments(opening)
+        body = arguments[2][0] if len(arguments) == 3 else len(self.tokens)
+        return body if body <= index else None
+
+    def _segment(self, index: int, first: int, end: int) -> tuple[int, int]:
+        low = index
+        while low > first and not self._divides(low - 1):
+            partner = self._partners.get(low - 1)
+            low = low - 1 if partner is None else min(partner, low - 1)
+        high = index
+        while high < end and not self._divides(high):
+            high = max(self._partners.get(high, high), high) + 1
+        return low, high
+
+    def _divides(self, index: int) -> bool:
+        return self.kind(index) in _DIVIDING and not self._optional(index)
 
     def _optional(self, index: int) -> bool:
         """Whether this is the `?` of `.?name` and not that of a condition."""

@@ -15,13 +15,20 @@ from dray.cel._references import MAPS_BY_DOMAIN, Reference
 from dray.cel._values import Value
 from dray.errors import shorten
 
-__all__ = ["Vocabulary", "nearest"]
+__all__ = ["Vocabulary", "nearest", "nearest_value"]
 
 _NAMES_KEPT_MAX: Final = 5000
 """Distinct names of attributes and capacities: a cluster has tens, a hostile dump has millions."""
 
+_VALUES_KEPT_MAX: Final = 100
+"""Distinct texts of one attribute: models and the like; with more it is a serial number."""
+
+_VALUE_LENGTH_MIN: Final = 6
+"""Shorter texts differ by one letter and mean something else: L4 and T4, A100 and H100."""
+
 _COMPARED_MAX: Final = 500
 _COMPARED_CHARACTERS_MAX: Final = 64
+_DRIVER: Final = Reference("driver")
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
@@ -35,13 +42,30 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     return close[0] if close else None
 
 
+def nearest_value(value: str, known: Iterable[str]) -> str | None:
+    """The known text that someone who wrote this one probably meant; other digits mean another."""
+    candidates = [one for _, one in zip(range(_COMPARED_MAX), known, strict=False)]
+    bare = value.strip().lower()
+    same = [one for one in candidates if one.strip().lower() == bare and one != value]
+    if same:
+        return same[0]
+    if len(value) < _VALUE_LENGTH_MIN:
+        return None
+    digits = [character for character in value if character.isdigit()]
+    alike = [one for one in candidates if [char for char in one if char.isdigit()] == digits]
+    short = shorten(value, characters_max=_COMPARED_CHARACTERS_MAX)
+    close = get_close_matches(short, [one for one in alike if one != value], n=1, cutoff=0.85)
+    return close[0] if close else None
+
+
 class Vocabulary:
-    """What devices have, as far as names go, with one value of each."""
+    """What devices have: names with one value of each, and the texts there are."""
 
     def __init__(self, views: Iterable[DeviceView]) -> None:
         self.drivers: dict[str, int] = {}
         self.device_count = 0
         self._examples: dict[Reference, Value] = {}
+        self._texts: dict[Reference, dict[str, None]] = {}
         for view in views:
             self._add(view)
 
@@ -56,7 +80,12 @@ class Vocabulary:
                 if len(self._examples) >= _NAMES_KEPT_MAX:
                     return
                 for name, value in names.items():
-                    self._examples.setdefault(Reference(field, domain, name), value)
+                    reference = Reference(field, domain, name)
+                    self._examples.setdefault(reference, value)
+                    if type(value) is str:
+                        texts = self._texts.setdefault(reference, {})
+                        if len(texts) <= _VALUES_KEPT_MAX:
+                            texts.setdefault(value)
 
     def __contains__(self, reference: Reference) -> bool:
         return reference in self._examples
@@ -64,6 +93,11 @@ class Vocabulary:
     def example(self, reference: Reference) -> Value:
         """A value some device has there; None if none has."""
         return self._examples.get(reference)
+
+    def values(self, reference: Reference) -> list[str]:
+        """The texts devices have there; none if there are too many to tell."""
+        known = self.drivers if reference == _DRIVER else self._texts.get(reference, {})
+        return sorted(known) if len(known) <= _VALUES_KEPT_MAX else []
 
     def domains(self, field: str) -> list[str]:
         return sorted({one.domain for one in self._examples if one.field == field and one.domain})

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from dray.cel import (
     COST_UNKNOWN,
+    EXPRESSION_LENGTH_MAX,
     SELECTOR_COST_MAX,
     Compilation,
     Explanation,
@@ -83,9 +84,9 @@ def lines_of(answer: Answer) -> Iterator[str]:
         if answer.accepted:
             yield _labelled("accepted", _type(answer.compilation))
         yield _labelled("cost", _cost(answer.compilation))
-        reads = sorted(map(str, answer.selector.references))
+        reads = sorted(map(str, _reads(answer.selector)))
         yield from _listed("reads", reads or ["nothing of a device"])
-    yield from _listed("hint", _hint_texts(answer.hints, answer.trial))
+    yield from _hint_lines("hint", _unsaid(answer.hints, answer.trial))
     if answer.trial is not None and answer.selector is not None:
         yield ""
         yield from _trial_lines(answer.trial, answer.selector)
@@ -95,14 +96,38 @@ def lines_of(answer: Answer) -> Iterator[str]:
         yield from _device_lines(answer)
 
 
+def _reads(selector: Selector) -> set[Reference]:
+    """What it reads, also where something wider that it reads covers it."""
+    return {*selector.references}.union(*(one.references for one in conjuncts(selector)))
+
+
 # Text ------------------------------------------------------------------------------------------
 
 
-def _hint_texts(hints: Iterable[Hint], trial: Trial | None) -> list[str]:
+def _unsaid(hints: Iterable[Hint], trial: Trial | None) -> list[Hint]:
     """What is not said further down, with an error or with a name that no device has."""
     absent = () if trial is None else trial.absent
     said = _said_with_errors(trial)
-    return [hint.text for hint in hints if hint.reference not in absent and hint.text not in said]
+    return [hint for hint in hints if hint.reference not in absent and not _is_said(hint, said)]
+
+
+def _is_said(hint: Hint, said: Iterable[str]) -> bool:
+    # With an error the same may be said with a guard on top.
+    return any(text == hint.text or text.startswith(f"{hint.text};") for text in said)
+
+
+def _hint_lines(label: str, hints: Iterable[Hint]) -> Iterator[str]:
+    """Hints, each with the expression to use instead below it, uncut so that it can be pasted."""
+    for hint in hints:
+        text = printable(hint.text, characters_max=400)
+        expression = hint.expression
+        shown = expression is not None and not hint.text.endswith(f" {expression}")
+        if shown and not text.endswith("?") and "write " not in text:
+            text += ":"
+        yield _labelled(label, text)
+        if shown and expression is not None:
+            for line in expression.split("\n"):
+                yield _labelled("", f"  {printable(line, characters_max=EXPRESSION_LENGTH_MAX)}")
 
 
 def _said_with_errors(trial: Trial | None) -> set[str]:
@@ -112,14 +137,14 @@ def _said_with_errors(trial: Trial | None) -> set[str]:
 
 def _trial_lines(trial: Trial, selector: Selector) -> Iterator[str]:
     count = _counted(trial.total, "device")
-    parts = [f"{len(trial.matched)} matched", f"{trial.unmatched} not"]
+    parts = [f"{len(trial.matched):,} matched", f"{trial.unmatched:,} not"]
     if trial.failed:
-        parts.append(f"{trial.failed} failed")
+        parts.append(f"{trial.failed:,} failed")
     yield _labelled("devices", f"{count}: {', '.join(parts)}")
-    width = len(str(trial.total))
+    width = len(f"{trial.total:,}")
     if trial.matched:
         names = _names(trial.matched, len(trial.matched))
-        yield _labelled("match", f"{len(trial.matched):{width}}  {names}")
+        yield _labelled("match", f"{len(trial.matched):{width},}  {names}")
     for index, line in enumerate(_reason_lines(trial, width)):
         yield _labelled("" if index else "no match", line)
     for failed in trial.errors[:_SHOWN_MAX]:
@@ -133,17 +158,20 @@ def _reason_lines(trial: Trial, width: int) -> Iterator[str]:
         list(reasons) for _, reasons in groupby(trial.reasons, key=lambda one: one.conjunct)
     ]
     for reasons in by_conjunct[:_SHOWN_MAX]:
-        for reason in reasons[:_REASONS_SHOWN_MAX]:
+        # A line that says that there is one more is no shorter than that one.
+        few = len(reasons) <= _REASONS_SHOWN_MAX + 1
+        shown = reasons if few else reasons[:_REASONS_SHOWN_MAX]
+        for reason in shown:
             yield _group(reason, width, reason.text)
-        others = reasons[_REASONS_SHOWN_MAX:]
+        others = reasons[len(shown) :]
         if others:
             count = sum(reason.count for reason in others)
-            yield f"{count:{width}}  the same with {_counted(len(others), 'other value')}"
+            yield f"{count:{width},}  the same with {_counted(len(others), 'other value')}"
     more = trial.unmatched - sum(
         reason.count for reasons in by_conjunct[:_SHOWN_MAX] for reason in reasons
     )
     if more > 0:
-        yield f"{more:{width}}  more that are not told apart"
+        yield f"{more:{width},}  more that are not told apart"
 
 
 def _absent_lines(trial: Trial, hints: Sequence[Hint]) -> Iterator[str]:
@@ -151,8 +179,8 @@ def _absent_lines(trial: Trial, hints: Sequence[Hint]) -> Iterator[str]:
     for reference in trial.absent[:_SHOWN_MAX]:
         yield _labelled("absent", printable(f"no device has {reference}"))
         for hint in hints:
-            if hint.reference == reference and hint.text not in said:
-                yield _labelled("  hint", printable(hint.text))
+            if hint.reference == reference and not _is_said(hint, said):
+                yield from _hint_lines("  hint", [hint])
 
 
 def _device_lines(answer: Answer) -> Iterator[str]:
@@ -174,20 +202,19 @@ def _device_lines(answer: Answer) -> Iterator[str]:
         yield _labelled("error", printable(explanation.error))
         yield from _error_details(selector, answer.issue, answer.device_hints)
     elif answer.device_hints:
-        yield from _listed("hint", [hint.text for hint in answer.device_hints])
+        yield from _hint_lines("hint", answer.device_hints)
 
 
 def _error_details(selector: Selector, issue: Issue | None, hints: Iterable[Hint]) -> Iterator[str]:
     if issue is not None:
         for line in render_failing(selector, issue).split("\n")[1:]:
             yield _labelled("", printable(line, characters_max=400))
-    for hint in hints:
-        yield _labelled("  hint", printable(hint.text, characters_max=400))
+    yield from _hint_lines("  hint", hints)
 
 
 def _group(group: Reason | Failed, width: int, text: str) -> str:
     shown = printable(text, characters_max=300)
-    return f"{group.count:{width}}  {shown} ({_names(group.examples, group.count)})"
+    return f"{group.count:{width},}  {shown} ({_names(group.examples, group.count)})"
 
 
 def _names(found: Sequence[Found], count: int) -> str:
@@ -224,7 +251,7 @@ def _listed(label: str, texts: Sequence[str]) -> Iterator[str]:
 
 
 def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 # JSON ------------------------------------------------------------------------------------------
@@ -244,7 +271,7 @@ def to_json(answer: Answer) -> str:
             "type": None if compilation.output_type is None else str(compilation.output_type),
             "cost": None if selector is None or cost == COST_UNKNOWN else cost,
             "costLimit": SELECTOR_COST_MAX,
-            "reads": [] if selector is None else _places(selector.references),
+            "reads": [] if selector is None else _places(_reads(selector)),
             "conjuncts": [] if selector is None else [one.text for one in conjuncts(selector)],
             "hints": [_hint(hint) for hint in answer.hints],
             "devices": None if answer.trial is None else _trial(answer.trial),
@@ -326,7 +353,8 @@ def _issue(issue: Issue) -> dict[str, Any]:
     return {
         "message": issue.message,
         "line": issue.line if known else None,
-        "column": issue.column + 1 if known else None,
+        # An empty expression is refused before its first column.
+        "column": max(issue.column + 1, 1) if known else None,
     }
 
 
@@ -345,4 +373,4 @@ def _place(reference: Reference) -> dict[str, Any]:
 
 def _hint(hint: Hint) -> dict[str, Any]:
     path = None if hint.reference is None else str(hint.reference)
-    return {"text": hint.text, "path": path}
+    return {"text": hint.text, "path": path, "expression": hint.expression}

@@ -7,17 +7,19 @@ and the rest is counted as such.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from dray.cel import (
     DeviceView,
+    Environment,
     Hint,
     Issue,
     Reference,
     Selector,
     absent_references,
+    compile_selector,
     conjuncts,
     describe,
     explain,
@@ -32,7 +34,11 @@ __all__ = ["Failed", "Reason", "Trial", "try_on"]
 EXPLAINED_MAX: Final = 20_000
 """Devices whose reason is worked out, at some 50 µs each."""
 
+TABLE_MIN: Final = 200
+"""Devices from which on they are asked side by side, where NumPy is at hand."""
+
 EXAMPLES_MAX: Final = 3
+HINTS_MAX: Final = 3
 REASONS_KEPT_MAX: Final = 1000
 ERRORS_HINTED_MAX: Final = 20
 
@@ -80,9 +86,12 @@ def try_on(selector: Selector, devices: Sequence[Found]) -> Trial:
     matched: list[Found] = []
     unmatched: list[Found] = []
     errors: dict[str, Failed] = {}
-    for found in devices:
+    for found, verdict in zip(devices, _verdicts(selector, devices), strict=True):
+        if verdict is not None:
+            (matched if verdict else unmatched).append(found)
+            continue
         try:
-            (matched if selector.matches(found.view) else unmatched).append(found)
+            selector.matches(found.view)
         except CELError as error:
             group = errors.setdefault(error.message, Failed(error.message))
             _count(group, found)
@@ -101,15 +110,48 @@ def try_on(selector: Selector, devices: Sequence[Found]) -> Trial:
     )
 
 
+def _verdicts(selector: Selector, devices: Sequence[Found]) -> Iterator[bool | None]:
+    """Whether each device fits; None where there is no answer."""
+    if len(devices) >= TABLE_MIN:
+        try:
+            from dray.cel.fleet import DeviceTable, Verdict  # noqa: PLC0415  (NumPy is optional)
+        except ImportError:
+            pass
+        else:
+            answers = {Verdict.YES: True, Verdict.NO: False, Verdict.ERROR: None}
+            found = DeviceTable([found.view for found in devices]).verdicts(selector)
+            yield from (answers[Verdict(one)] for one in found.tolist())
+            return
+    for found_device in devices:
+        try:
+            yield selector.matches(found_device.view)
+        except CELError:
+            yield None
+
+
 def _explain(selector: Selector, group: Failed, views: Sequence[DeviceView]) -> None:
     group.issue = failing_issue(selector, group.examples[0].view)
     # A driver that has no such attribute at all needs another hint than one with a few without.
+    failing = [found.view for found in group.by_driver.values()]
     hints = {
         hint.text: hint
-        for found in group.by_driver.values()
-        for hint in hints_for_error(selector, found.view, group.text, views)
+        for view in failing
+        for hint in hints_for_error(selector, view, group.text, views)
     }
-    group.hints = tuple(hints.values())
+    # What helps most of them comes first.
+    order = sorted(hints.values(), key=lambda hint: -_helped(hint, failing))
+    group.hints = tuple(order[:HINTS_MAX])
+
+
+def _helped(hint: Hint, views: Sequence[DeviceView]) -> int:
+    """How many of these devices have an answer with what is suggested."""
+    if hint.expression is None:
+        return 0
+    compilation = compile_selector(hint.expression, Environment(stored=True))
+    if not compilation.ok:
+        return 0
+    instead = Selector(compilation)
+    return sum(explain(instead, view).error is None for view in views)
 
 
 def _reasons(selector: Selector, unmatched: Sequence[Found]) -> tuple[Reason, ...]:

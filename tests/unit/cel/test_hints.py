@@ -12,7 +12,10 @@ from dray.cel._hints import Hint
 GPU = DeviceView.of(
     "gpu.example.com",
     Device(
-        attributes={"model": DeviceAttribute(string_value="A100")},
+        attributes={
+            "model": DeviceAttribute(string_value="A100"),
+            "cores": DeviceAttribute(int_value=108),
+        },
         capacity={"memory": DeviceCapacity(value=Quantity.parse("24Gi"))},
     ),
 )
@@ -100,8 +103,8 @@ def test_amounts_and_versions_are_compared_by_functions(text: str, hint: str) ->
         ("device.driver == 'x", "the text that begins here has no closing '"),
         ("device.driver == “x”", 'write plain quotes: "…"'),
         ("device.driver in ('x', 'y')", 'a list is written in square brackets: in ["a", "b"]'),
-        ("(true", "a parenthesis is not closed"),
-        ("device.driver in ['x'", "a square bracket is not closed"),
+        ("(true", "a parenthesis is not closed: the ( at column 1"),
+        ("device.driver in ['x'", "a square bracket is not closed: the [ at column 18"),
         ("true &&", "something is missing after &&"),
         (f"{A}.in == 1", 'in cannot follow a dot: write ["in"]'),
         (f"{A}.x ?? 1 == 1", "a default is written .?name.orValue(default)"),
@@ -120,8 +123,14 @@ def test_a_slip_of_syntax(text: str, hint: str) -> None:
         ),
         (f"{A}.?x", "a missing value needs a default: add .orValue(false)"),
         (f'{A}.?x == "a"', f'a missing value needs a default: {A}.?x.orValue("") == "a"'),
-        (f"{A} == 'a'", f"{A} is all of a domain: name one, as in {A}.NAME == 'a'"),
-        ('device.attributes["d/x"] == "a"', 'write device.attributes["d"].x == "a"'),
+        (
+            "device.attributes['d.io'] == 'a'",
+            (
+                "device.attributes['d.io'] is all of a domain: "
+                "name one, as in device.attributes['d.io'].NAME"
+            ),
+        ),
+        ('device.attributes["d/x"] == "a"', 'write device.attributes["d"].x'),
         ("1 == 1.0", "both numbers have to be of one type: write double(…) or int(…) around one"),
         (
             "device.driver == 1",
@@ -195,12 +204,96 @@ def test_a_constant_that_fails_on_every_device(text: str, hint: str) -> None:
 
 def test_with_devices_a_lone_name_is_found() -> None:
     assert said("model == 'x'", GPU) == ['write device.attributes["gpu.example.com"].model']
-    assert said("device.memory == 'x'", GPU) == ['write device.capacity["gpu.example.com"].memory']
+    assert said("device.memory == '1Gi'", GPU) == [
+        'write device.capacity["gpu.example.com"].memory',
+        'write device.capacity["gpu.example.com"].memory == quantity("1Gi")',
+    ]
 
 
 @pytest.mark.parametrize("text", [f"{A}.x == 1", "true", "device.driver == 'and'"])
 def test_what_is_right_needs_no_hint(text: str) -> None:
     assert said(text) == []
+
+
+G = 'device.attributes["gpu.example.com"]'
+C = 'device.capacity["gpu.example.com"]'
+
+
+@pytest.mark.parametrize(
+    ("text", "instead"),
+    [
+        (f"{G}.model == H100", f'{G}.model == "H100"'),
+        (f"{G}.model in [H100, A100]", f'{G}.model in ["H100", "A100"]'),
+        (f"{G}.ecc == yes", f"{G}.ecc == true"),
+        (f'{G}.model = "a" and not true', f'{G}.model == "a" && !true'),
+        (f'{G}.model =~ "H.*"', f'{G}.model.matches("H.*")'),
+        (f'{G}.model.matches("\\d+")', f'{G}.model.matches(r"\\d+")'),
+        (f'{G}.model not in ["a"]', f'!({G}.model in ["a"])'),
+        (f'{G}?.model == "a"', f'{G}.?model.orValue("") == "a"'),
+        (f'{G}.model?.orValue("") == "a"', f'{G}.?model.orValue("") == "a"'),
+        (f'{G}.?["x"] == 1', f'{G}[?"x"].orValue(0) == 1'),
+        (f'{G}.model.orElse("") == "a"', f'{G}.?model.orValue("") == "a"'),
+        (f'{G}.get("model", "") == "a"', f'{G}.?model.orValue("") == "a"'),
+        (f'{G}.model.toLowerCase() == "a"', f'{G}.model.lowerAscii() == "a"'),
+        (f'{G[:-1]}.model == "a"', f'{G}.model == "a"'),
+        ('device.attributes.model == "A"', f'{G}.model == "A"'),
+        ('self.driver == "x"', 'device.driver == "x"'),
+        ("(true))", "(true)"),
+        ("true]", "true"),
+        (f"{G}.a <> 1", f"{G}.a != 1"),
+        ("true;", "true"),
+        ("true # why", "true // why"),
+        ("if true then false else true", "true ? false : true"),
+        ("device.driver in ('a', 'b')", "device.driver in ['a', 'b']"),
+        (f"{C}.memory >= 40Gi", f'{C}.memory.compareTo(quantity("40Gi")) >= 0'),
+        (f"{C}.memory >= 40*1024", f"{C}.memory.asInteger() >= 40*1024"),
+        (f"{C}.memory.compareTo(40) > 0", f'{C}.memory.compareTo(quantity("40")) > 0'),
+        (f'{C}.memory.gte(quantity("1"))', f'{C}.memory.compareTo(quantity("1")) >= 0'),
+        (
+            f'{C}.memory in ["1", "2Gi"] && true',
+            f'({C}.memory == quantity("1") || {C}.memory == quantity("2Gi")) && true',
+        ),
+        (f'quantity({C}.memory) == quantity("1")', f'{C}.memory == quantity("1")'),
+        ('device.capacity["memory"] == quantity("1")', f'{C}.memory == quantity("1")'),
+        (f"{G}.cores.isGreaterThan(100)", f"{G}.cores > 100"),
+        (f'{G}.cores >= quantity("100")', f"{G}.cores >= 100"),
+        (f'{C}.model == "H100"', f'{G}.model == "H100"'),
+        (f'{C}.memory == quantity("40GB")', f'{C}.memory == quantity("40G")'),
+        (f'{G}.v == semver("1")', f'{G}.v == semver("1.0.0")'),
+        ('device.drivr == "x" && true', 'device.driver == "x" && true'),
+    ],
+)
+def test_a_hint_comes_with_a_whole_expression_that_is_accepted(text: str, instead: str) -> None:
+    found = hints(compile_selector(text, Environment()), [GPU])
+    assert [hint.expression for hint in found if hint.expression] == [instead]
+    assert compile_selector(instead, Environment()).ok
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'{C}.memory >= "lots"',
+        f'{G}.model like "H%"',
+        f"{G}.model.matches('(')",
+        f"{C}.memory >= '40Gi' && nobody.knows(this)",
+        "",
+    ],
+)
+def test_what_cannot_be_mended_gets_words_only(text: str) -> None:
+    found = hints(compile_selector(text, Environment()), [GPU])
+    assert found
+    assert [hint.expression for hint in found] == [None] * len(found)
+    assert not any("quantity(" in hint.text and "lots" in hint.text for hint in found)
+
+
+def test_there_are_at_most_three_hints() -> None:
+    text = f"{G}.x = 1 and {G}.y <> 2 or ({G}.z = a;"
+    assert len(hints(compile_selector(text, Environment()))) == 3
+
+
+def test_a_mistake_made_again_and_again_is_told_once() -> None:
+    (hint,) = hints(compile_selector(" && ".join([f"{G}.x = 1"] * 8), Environment()))
+    assert hint.expression == " && ".join([f"{G}.x == 1"] * 8)
 
 
 @given(
@@ -216,3 +309,4 @@ def test_hints_never_fail_and_are_short(parts: list[str]) -> None:
         for hint in hints(compile_selector(text, Environment()), [GPU]):
             assert isinstance(hint, Hint)
             assert 0 < len(hint.text) < 1000
+            assert hint.expression is None or compile_selector(hint.expression, Environment()).ok

@@ -67,3 +67,29 @@ def test_brackets_that_do_not_match_have_no_partner(text: str) -> None:
 
 def test_a_text_goes_on_one_line() -> None:
     assert one_line("a\n  &&\tb ") == "a && b"
+
+
+@pytest.mark.parametrize(
+    ("text", "token", "found"),
+    [
+        ("a && b || c", "b", ["b", "a && b || c"]),
+        ("a && (b || c)", "b", ["b", "b || c", "(b || c)", "a && (b || c)"]),
+        ("a ? b.?c : d", "b", ["b.?c", "a ? b.?c : d"]),
+        ("a && f(x, b) > 1", "b", ["f(x, b) > 1", "a && f(x, b) > 1"]),
+        ("cel.bind(x, a, b && c)", "b", ["b", "b && c", "cel.bind(x, a, b && c)"]),
+        ("cel.bind(x, a, b)", "a", ["cel.bind(x, a, b)"]),
+    ],
+)
+def test_conditions_are_found_from_the_inside(text: str, token: str, found: list[str]) -> None:
+    spans = Spans(text)
+    index = [one.text for one in spans.tokens].index(token)
+    assert [spans.text(*one) for one in spans.conditions(index)] == found
+
+
+@pytest.mark.parametrize(
+    ("text", "chooses"),
+    [("a || b", True), ("(a || b) && c", False), ("a ? b : c", True), ("a.?b", False)],
+)
+def test_alternatives_are_seen_outside_of_brackets(text: str, chooses: bool) -> None:
+    spans = Spans(text)
+    assert spans.chooses(0, len(spans.tokens)) is chooses

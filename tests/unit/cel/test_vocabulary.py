@@ -5,7 +5,7 @@ import pytest
 from dray.api.quantity import Quantity
 from dray.api.resource import Device, DeviceAttribute, DeviceCapacity
 from dray.cel import DeviceView, Reference
-from dray.cel._vocabulary import Vocabulary, nearest
+from dray.cel._vocabulary import Vocabulary, nearest, nearest_value
 
 GPU = DeviceView.of(
     "gpu.example.com",
@@ -56,3 +56,19 @@ def test_what_was_meant_is_found_near_what_was_written(
 ) -> None:
     found = WORDS.meant(Reference(field, domain, name))
     assert (None if found is None else str(found)) == meant
+
+
+@pytest.mark.parametrize(
+    ("value", "known", "meant"),
+    [
+        ("h100", ["A100", "H100"], "H100"),
+        ("A100", ["H100"], None),
+        ("L40", ["L40S"], None),
+        ("gpu.exmaple.com", ["nic.example.com", "gpu.example.com"], "gpu.example.com"),
+        ("node-12", ["node-21"], None),
+    ],
+)
+def test_a_value_is_meant_only_if_it_is_nearly_the_same(
+    value: str, known: list[str], meant: str | None
+) -> None:
+    assert nearest_value(value, known) == meant
