@@ -78,6 +78,8 @@ def _first(found: Iterator[Hint]) -> tuple[Hint, ...]:
 
 def _refused(compilation: Compilation, vocabulary: Vocabulary) -> Iterator[Hint]:
     """One mistake after another, as far as each can be mended; the last hint has the result."""
+    if len(compilation.expression) > EXPRESSION_LENGTH_MAX:
+        return
     environment = environment_of(compilation)
     current = compilation
     said: list[str] = []

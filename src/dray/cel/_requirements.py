@@ -82,6 +82,7 @@ class Requirement:
     wanted: str
     default: str | None = None
     kind: type | None = None
+    choices: tuple[str, ...] = ()  # of alternatives, what each of them wants
 
 
 @lru_cache(_KEPT_MAX)
@@ -101,10 +102,10 @@ def describe(decision: Decision, view: DeviceView) -> str:
             name = _abbreviated(conjunct, found.text, driver)
             if found.reference is not None:
                 name = name_of(found.reference, driver)
-            verb = "are" if found.reference is not None and _is_domain(found.reference) else "is"
-            return f"{name} {verb} {shown}, wanted {found.wanted}"
+            return f"{name} {_verb(found.reference)} {shown}, wanted {found.wanted}"
     readings = ", ".join(
-        f"{name_of(reading.reference, driver)} is {reading.shown}" for reading in decision.readings
+        f"{name_of(reading.reference, driver)} {_verb(reading.reference)} {reading.shown}"
+        for reading in decision.readings
     )
     outcome = "fails" if decision.verdict == "error" else f"is {decision.verdict}"
     said = f"{quoted(_abbreviated(conjunct, conjunct.text, driver))} {outcome}"
@@ -138,6 +139,11 @@ def _measured(conjunct: Conjunct, found: Requirement, view: DeviceView) -> str |
     if _is_domain(found.reference) and not look(view, found.reference)[0]:
         return MISSING
     return reading.shown
+
+
+def _verb(reference: Reference | None) -> str:
+    plural = reference is not None and reference.field == MAPS_BY_DOMAIN[0]
+    return "are" if plural and reference is not None and reference.name is None else "is"
 
 
 def _is_domain(reference: Reference) -> bool:
@@ -200,7 +206,12 @@ class _Reader:
         first = found[0]
         if any((one.reference, one.default) != (first.reference, first.default) for one in found):
             return None
-        return replace(first, wanted=" or ".join(one.wanted for one in found), kind=None)
+        wanted = " or ".join(one.wanted for one in found)
+        choices = tuple(choice for one in found for choice in (one.choices or (one.wanted,)))
+        if len(choices) > _CHOICES_SHOWN_MAX:
+            shown = " or ".join(choices[:_CHOICES_SHOWN_MAX])
+            wanted = f"{shown} or … {len(choices) - _CHOICES_SHOWN_MAX} more"
+        return replace(first, wanted=wanted, kind=None, choices=choices)
 
     def _comparison(self, node: Call, operator: str, left: Node, right: Node) -> Requirement | None:
         compared = self._compared(operator, left, right)
@@ -258,7 +269,7 @@ class _Reader:
                         if place.domain is None
                         else replace(place, name=key)
                     )
-                    return Requirement(container, longer, "", _presence(negated=negated))
+                    return Requirement(container, longer, "", _presence(longer, negated=negated))
         if isinstance(container, ListLiteral):
             choices = [self._constant(element) for element in container.elements]
             if not choices or any(choice is None for choice in choices):
@@ -283,7 +294,7 @@ class _Reader:
         reference = reference_of(node, self._conjunct.binds)
         if reference is None or reference.name is None:
             return None
-        return Requirement(node, reference, "", _presence(negated=negated))
+        return Requirement(node, reference, "", _presence(reference, negated=negated))
 
     def _test(
         self, call: Call, target: Node, argument: Node, *, negated: bool
@@ -372,8 +383,9 @@ def _wanting(subject: _Subject, wanted: str, kind: type | None = None) -> Requir
     return Requirement(node, reference, text, wanted, default, kind)
 
 
-def _presence(*, negated: bool) -> str:
-    return MISSING if negated else "any value"
+def _presence(reference: Reference, *, negated: bool) -> str:
+    pronoun = "them" if _verb(reference) == "are" else "it"
+    return f"{pronoun} {MISSING if negated else 'present'}"
 
 
 def _listed(shown: list[str]) -> str:

@@ -9,7 +9,6 @@ import click
 
 from dray.api.features import FeatureGates
 from dray.cel import (
-    EXPRESSION_LENGTH_MAX,
     Environment,
     Selector,
     compile_selector,
@@ -19,7 +18,7 @@ from dray.cel import (
     hints_for_error,
 )
 from dray.cli.cel_report import Answer, lines_of, to_json
-from dray.cli.devices import Inventory, read_device, read_devices
+from dray.cli.devices import Inventory, Unreadable, read_device, read_devices
 from dray.cli.errors import EXIT_INVALID, CommandError
 from dray.cli.manifests import STANDARD_INPUT, ManifestError, read_file
 from dray.cli.output import examples
@@ -55,6 +54,10 @@ __all__ = ["command"]
 )
 @click.option("--driver", metavar="NAME", help="The driver of a device without its slice.")
 @click.option(
+    "--strict", is_flag=True, help="Exit with 1 also if the selector fails on any device."
+)
+@click.option("-f", "--filename", hidden=True, multiple=True)
+@click.option(
     "--new/--stored",
     "new",
     default=True,
@@ -74,6 +77,8 @@ def command(
     slices: tuple[str, ...],
     device: str | None,
     driver: str | None,
+    strict: bool,
+    filename: tuple[str, ...],
     new: bool,
     feature_gates: tuple[str, ...],
     output: str,
@@ -82,8 +87,11 @@ def command(
 
     Says whether it is accepted, what it may cost and what it reads; with devices, how many match
     and why the others do not. Exits with 0 if it is accepted and, where there are devices, one
-    matches; with 1 if not; with 2 if something cannot be read.
+    matches; with 1 if not; with 2 if something cannot be read. An expression that begins with -
+    is written after --.
     """
+    if filename:
+        raise click.UsageError("files with devices are given with --slices or --device, not -f")
     if slices and device is not None:
         raise click.UsageError("--slices and --device exclude each other")
     if driver is not None and device is None:
@@ -93,13 +101,25 @@ def command(
         raise click.UsageError("only one of EXPR, --slices and --device can be standard input")
     text = _expression(expression)
     environment = _environment(",".join(feature_gates), stored=not new)
-    answer = _answer(text, environment, slices, device, driver)
+    try:
+        answer = _answer(text, environment, slices, device, driver)
+    except Unreadable as error:
+        if output == "json":
+            click.echo(to_json(_unreadable(text, environment, error)))
+        raise
     if output == "json":
         click.echo(to_json(answer))
     else:
         for line in lines_of(answer):
             click.echo(line)
-    return 0 if _good(answer) else EXIT_INVALID
+    return 0 if _good(answer, strict=strict) else EXIT_INVALID
+
+
+def _unreadable(text: str, environment: Environment, error: Unreadable) -> Answer:
+    """What can be said without the devices."""
+    compilation = compile_selector(text, environment)
+    selector = Selector(compilation) if compilation.ok else None
+    return Answer(compilation, selector, hints(compilation), unreadable=error.problems)
 
 
 def _answer(
@@ -131,28 +151,33 @@ def _answer(
     return Answer(compilation, selector, said, None, found, explanation, issue, advice)
 
 
-def _good(answer: Answer) -> bool:
+def _good(answer: Answer, *, strict: bool) -> bool:
     if not answer.accepted:
         return False
     if answer.trial is not None:
-        return bool(answer.trial.matched)
+        return bool(answer.trial.matched) and not (strict and answer.trial.failed)
     return answer.explanation is None or answer.explanation.verdict == "true"
 
 
 def _expression(given: str) -> str:
     if given != STANDARD_INPUT:
+        try:
+            given.encode()
+        except UnicodeEncodeError as error:
+            # Python keeps a byte that is no UTF-8 as half a surrogate.
+            byte = ord(given[error.start]) & 0xFF
+            raise CommandError(f"EXPR: not UTF-8: byte {byte:#04x}") from error
         return given
     try:
         data = read_file(STANDARD_INPUT, _standard_input())
     except ManifestError as error:
-        raise CommandError(str(error.in_file(STANDARD_INPUT))) from error
+        raise CommandError(str(error.in_file("standard input"))) from error
     try:
         # The line's end belongs to the file, not to the expression.
-        text = data.decode("utf-8").rstrip("\r\n")
+        return data.decode("utf-8").rstrip("\r\n")
     except UnicodeDecodeError as error:
-        raise CommandError(f"-: not UTF-8: byte {data[error.start]:#04x}") from error
-    # Enough to be refused for its length; a file by mistake is not repeated in the answer.
-    return text[: 2 * EXPRESSION_LENGTH_MAX]
+        wrong = f"byte {data[error.start]:#04x}"
+        raise CommandError(f"standard input: not UTF-8: {wrong}") from error
 
 
 def _environment(gates: str, *, stored: bool) -> Environment:

@@ -27,6 +27,7 @@ from dray.cel import (
     render_failing,
 )
 from dray.cli.devices import Found
+from dray.cli.manifests import ManifestError
 from dray.cli.output import indented, printable
 from dray.cli.trial import Failed, Reason, Trial
 
@@ -60,6 +61,7 @@ class Answer:
     issue: Issue | None = None  # where the selector fails on it
     device_hints: tuple[Hint, ...] = ()
     notes: tuple[str, ...] = ()
+    unreadable: tuple[ManifestError, ...] = ()
 
     @property
     def accepted(self) -> bool:
@@ -77,7 +79,7 @@ class Answer:
 def lines_of(answer: Answer) -> Iterator[str]:
     """The answer for people."""
     for note in answer.notes:
-        yield _labelled("note", note)
+        yield _labelled("note", printable(note, characters_max=600))
     if answer.refusal is not None:
         yield _labelled("refused", _block(answer.refusal))
     if answer.selector is not None:
@@ -264,7 +266,8 @@ def to_json(answer: Answer) -> str:
     return json.dumps(
         {
             "schema": SCHEMA,
-            "expression": compilation.expression,
+            # One that is refused for its length may be a whole file, given by mistake.
+            "expression": compilation.expression[: 2 * EXPRESSION_LENGTH_MAX],
             "accepted": answer.accepted,
             "error": answer.refusal,
             "issues": [_issue(issue) for issue in compilation.issues],
@@ -277,6 +280,15 @@ def to_json(answer: Answer) -> str:
             "devices": None if answer.trial is None else _trial(answer.trial),
             "device": _device(answer),
             "notes": list(answer.notes),
+            "unreadable": [
+                {
+                    "file": error.file,
+                    "line": error.line or None,
+                    "column": error.column or None,
+                    "message": error.rule,
+                }
+                for error in answer.unreadable
+            ],
         },
         indent=2,
     )

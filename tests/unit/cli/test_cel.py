@@ -29,6 +29,10 @@ def cel(*arguments: str, text: str | bytes | None = None) -> Result:
         pytest.param(["true", "--slices", SLICES], 0, id="matches"),
         pytest.param(["false", "--slices", SLICES], 1, id="matches-nothing"),
         pytest.param([f"{A}.model == 'H100'", "--slices", SLICES], 0, id="matches-and-fails"),
+        pytest.param(
+            [f"{A}.model == 'H100'", "--slices", SLICES, "--strict"], 1, id="strict-and-fails"
+        ),
+        pytest.param(["true", "--slices", SLICES, "--strict"], 0, id="strict-and-fits"),
         pytest.param([f"{A}.model == 'A100'", "--device", DEVICE], 0, id="device-matches"),
         pytest.param([f"{A}.model == 'H100'", "--device", DEVICE], 1, id="device-does-not"),
         pytest.param([f"{A}.cores == 1", "--device", DEVICE], 1, id="device-fails"),
@@ -48,6 +52,9 @@ def test_the_exit_code_is_the_answer(arguments: list[str], code: int) -> None:
         (["true", "--slices", "-", "--slices", "-"], "only one of"),
         (["true", "--feature-gates", "No=true"], "--feature-gates"),
         (["true", "--slices", "/nowhere"], "/nowhere"),
+        (["true", "-f", SLICES], "--slices"),
+        (["device.driver == '\udcff'"], "not UTF-8: byte 0xff"),
+        (["true", "--device", DEVICE, "--driver", "other.io"], "not other.io"),
         (["true", "--device", "/nowhere"], "/nowhere"),
     ],
 )
@@ -144,7 +151,7 @@ def test_json_has_every_member_of_its_schema() -> None:
     answer = json.loads(cel(f"{A}.model == 'H100'", "--slices", SLICES, "-o", "json").stdout)
     assert set(answer) == {
         "schema", "expression", "accepted", "error", "issues", "type", "cost", "costLimit",
-        "reads", "conjuncts", "hints", "devices", "device", "notes",
+        "reads", "conjuncts", "hints", "devices", "device", "notes", "unreadable",
     }  # fmt: skip
     assert answer["schema"] == "dray.dev/cel/v1"
     assert answer["reads"] == [
@@ -200,3 +207,40 @@ def test_json_of_a_refused_expression_has_places() -> None:
     assert answer["accepted"] is False
     assert (answer["type"], answer["cost"], answer["device"]) == (None, None, None)
     assert answer["issues"][0]["line"] == 1
+
+
+def test_a_text_that_is_too_long_is_measured_whole() -> None:
+    text = "true || " * 10_000
+    result = cel("-", "-o", "json", text=text)
+    answer = json.loads(result.stdout)
+    assert answer["error"].endswith(f"this is {len(text)}")
+    assert len(answer["expression"]) < len(text)
+
+
+def test_what_cannot_be_read_is_in_the_json_too(tmp_path: Path) -> None:
+    path = tmp_path / "slices.yaml"
+    path.write_text("a: [")
+    result = CliRunner().invoke(program, ["cel", "true", "--slices", str(path), "-o", "json"])
+    assert result.exit_code == 2
+    answer = json.loads(result.stdout)
+    assert (answer["accepted"], answer["devices"]) == (True, None)
+    (unreadable,) = answer["unreadable"]
+    assert (unreadable["file"], unreadable["line"]) == (str(path), 1)
+
+
+def test_columns_count_from_one() -> None:
+    assert json.loads(cel("", "-o", "json").stdout)["issues"][0]["column"] == 1
+
+
+def test_what_is_read_inside_something_wider_is_shown() -> None:
+    text = f"'gpu.example.com' in device.attributes && {A}.modle == 'H100'"
+    said = cel(text, "--slices", SLICES).stdout
+    assert f"          {A}.modle" in said
+    assert f"absent    no device has {A}.modle" in said
+
+
+def test_an_expression_to_paste_is_never_cut() -> None:
+    text = " && ".join(f"{A}.cores > {number}" for number in range(60))
+    said = cel(text, "--slices", SLICES)
+    line = next(one for one in said.stdout.splitlines() if one.startswith("            has("))
+    assert line.strip() == f"has({A}.cores) && {text}"

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import gzip
 import json
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dray.cli.devices import read_device, read_devices
+from dray.cli.devices import Unreadable, read_device, read_devices
 from dray.cli.errors import CommandError
 
 
@@ -14,7 +16,7 @@ def slice_of(*devices: dict[str, Any], **spec: Any) -> dict[str, Any]:
     return {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "ResourceSlice",
-        "metadata": {"name": "s"},
+        "metadata": {"name": "-".join(["s", *(str(one["name"]) for one in devices)])},
         "spec": {
             "driver": "d.com",
             "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1},
@@ -60,7 +62,7 @@ def test_what_is_passed_over_is_noted(tmp_path: Path) -> None:
     assert [str(one) for one in inventory.devices] == ["p/b"]
     assert inventory.notes == (
         "passed over what is no ResourceSlice: 2 Pod, 1 object without a kind",
-        "passed over 1 slices of older generations of their pools",
+        "passed over 1 slice of an older generation of its pool",
     )
     nothing = read_devices([write(tmp_path, {"kind": "Pod"})], None)
     assert nothing.notes[-1].startswith("no ResourceSlice in ")
@@ -110,3 +112,82 @@ def test_anything_else_is_no_device(
 ) -> None:
     with pytest.raises(CommandError, match=rule):
         read_device(write(tmp_path, *objects), driver, None)
+
+
+def test_a_file_without_any_document_is_an_error(tmp_path: Path) -> None:
+    for data in ("", "---\n", "# nothing\n"):
+        path = tmp_path / "empty.yaml"
+        path.write_text(data)
+        with pytest.raises(CommandError, match="no objects in"):
+            read_devices([str(path)], None)
+    with pytest.raises(CommandError, match="no objects in standard input"):
+        read_devices(["-"], BytesIO(b""))
+    empty = {"apiVersion": "v1", "kind": "List", "items": []}
+    assert read_devices([write(tmp_path, empty)], None).devices == ()
+
+
+def test_everything_that_cannot_be_read_is_told_as_by_validate(tmp_path: Path) -> None:
+    wrong = slice_of({"name": "a", "attributes": {"x": {"int": "8"}}})
+    path = write(tmp_path, wrong, slice_of({"name": 5}))
+    with pytest.raises(Unreadable) as raised:
+        read_devices([path, "/nowhere"], None)
+    first, second, third = map(str, raised.value.problems)
+    assert first.startswith(f"{path}:1: document 1 (ResourceSlice/s-a): spec.devices[0].attributes")
+    assert first.endswith("; leave the quotes out")
+    assert second.startswith(f"{path}:2: document 2 (ResourceSlice/s-5): ")
+    assert second.endswith("; put it in quotes")
+    assert third.startswith("/nowhere")
+
+
+def test_a_compressed_file_is_recognised(tmp_path: Path) -> None:
+    path = tmp_path / "slices.yaml.gz"
+    path.write_bytes(gzip.compress(b"{}"))
+    with pytest.raises(CommandError, match="compressed by gzip"):
+        read_devices([str(path)], None)
+
+
+def test_what_looks_like_a_mistake_is_noted(tmp_path: Path) -> None:
+    misspelt = slice_of({"name": "a", "atributes": {}})
+    path = write(tmp_path, misspelt, misspelt, {"kind": "ResourceSlices"})
+    inventory = read_devices([path], None)
+    assert [str(one) for one in inventory.devices] == ["p/a"]
+    assert inventory.notes == (
+        "passed over what is no ResourceSlice: 1 ResourceSlices",
+        "there is no kind ResourceSlices: did you mean ResourceSlice?",
+        *(
+            f"{path}:{line}: spec.devices[0].atributes is passed over, because a ResourceSlice "
+            "has no such field; did you mean attributes?"
+            for line in (1, 2)
+        ),
+        f"{path}:2: ResourceSlice/s-a is at {path}:1 already, counted once",
+    )
+
+
+def test_slices_of_one_name_that_differ_are_both_counted(tmp_path: Path) -> None:
+    other = slice_of({"name": "a"}, nodeName="n")
+    inventory = read_devices([write(tmp_path, slice_of({"name": "a"}), other)], None)
+    assert len(inventory.devices) == 2
+    assert "differs, so both are counted" in inventory.notes[0]
+
+
+def test_pools_and_slices_that_are_not_whole_are_noted(tmp_path: Path) -> None:
+    part = slice_of({"name": "a"}, pool={"name": "p", "generation": 1, "resourceSliceCount": 3})
+    bare = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "b"}}
+    notes = read_devices([write(tmp_path, part, bare)], None).notes
+    assert "pool p of d.com is incomplete: 1 of 3 slices" in notes
+    assert any(note.endswith("ResourceSlice/b names no driver in its spec") for note in notes)
+
+
+def test_devices_of_two_drivers_are_told_apart(tmp_path: Path) -> None:
+    other = slice_of({"name": "a"}, {"name": "b"}, driver="e.com")
+    inventory = read_devices([write(tmp_path, slice_of({"name": "a"}), other)], None)
+    assert [str(one) for one in inventory.devices] == ["d.com/p/a", "e.com/p/a", "p/b"]
+
+
+def test_a_driver_has_to_be_one_and_that_of_the_slice(tmp_path: Path) -> None:
+    path = write(tmp_path, slice_of({"name": "a"}))
+    assert read_device(path, "d.com", None).id.driver == "d.com"
+    with pytest.raises(CommandError, match=r"the slice is of driver d\.com, not e\.com"):
+        read_device(path, "e.com", None)
+    with pytest.raises(CommandError, match="--driver: Invalid value"):
+        read_device(write(tmp_path, {"name": "a"}), "no driver", None)

@@ -3,7 +3,7 @@ from __future__ import annotations
 from dray.api.resource import Device, DeviceAttribute, DeviceID
 from dray.cel import DeviceView, Environment, Selector, compile_selector
 from dray.cli.devices import Found
-from dray.cli.trial import EXAMPLES_MAX, try_on
+from dray.cli.trial import EXAMPLES_MAX, TABLE_MIN, try_on
 
 
 def found(name: str, driver: str = "d", **cores: int) -> Found:
@@ -56,3 +56,22 @@ def test_names_of_no_device_are_told() -> None:
 def test_no_devices_are_no_trouble() -> None:
     trial = try_on(selector("true"), [])
     assert (trial.total, trial.reasons, trial.errors, trial.absent) == (0, (), (), ())
+
+
+def test_many_devices_get_the_answers_that_few_get() -> None:
+    devices = [found(f"a{n}", cores=n % 3) for n in range(TABLE_MIN)] + [found("b")]
+    text = selector(f"{CORES} == 2 || {CORES} == 1 && 2 / {CORES} > 1")
+    many = try_on(text, devices)
+    few = [try_on(text, devices[low : low + 50]) for low in range(0, len(devices), 50)]
+    assert len(many.matched) == sum(len(one.matched) for one in few)
+    assert many.failed == sum(one.failed for one in few) == 1
+    assert many.unmatched == sum(one.unmatched for one in few)
+
+
+def test_what_helps_every_device_comes_first() -> None:
+    devices = [found("c", "e"), found("b"), found("a", cores=2)]
+    (failed,) = try_on(selector(f"{CORES} == 2"), devices).errors
+    assert len(failed.hints) == 3
+    assert failed.hints[0].expression is not None
+    first = selector(failed.hints[0].expression)
+    assert [first.matches(one.view) for one in devices] == [False, False, True]
