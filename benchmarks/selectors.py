@@ -194,7 +194,7 @@ def _evaluations(
     limits: Mapping[str, float] = LIMITS,
 ) -> bool:
     selector, table, views = _selector(expression), fleet.table, fleet.views
-    exactly = selector._matches_exactly  # noqa: SLF001 (what is measured has no public name)
+    exactly = selector.matches_exactly
     expected = _counts(exactly, views)
     answers = {WARM: _counts(selector.matches, views), COLUMNS: _counted(table, selector)}
     contestants: dict[str, Timed] = {}

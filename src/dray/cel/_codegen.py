@@ -7,8 +7,10 @@ the exact program instead. All of it is pure, so the order in which it works doe
 whatever it returns is what the exact program would have returned
 (test_code_never_contradicts_the_exact_program).
 
-Costs are not counted, so code is only made for expressions whose estimate bounds every run. Texts
-of the expression never become code: constants are passed by reference, names are made up here.
+Costs are not counted, so code is made such that no run can exceed a budget: it has few nodes, its
+loops go few rounds, and the functions it calls cost little for the small values they accept here;
+whatever is larger is a surprise. COST_MAX says how much that makes. Texts of the expression never
+become code: constants are passed by reference, names are made up here.
 """
 
 from __future__ import annotations
@@ -18,12 +20,12 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from dray.api.quantity import Quantity
-from dray.cel._attributes import look_up
+from dray.cel import _code_support as support
 from dray.cel._builder import INDEX, OPTIONAL_INDEX, OPTIONAL_SELECT
 from dray.cel._calls import LOOK_INTO_ALL, dispatched
+from dray.cel._code_support import PARTS_MAX, TEXT_MAX, Surprise
 from dray.cel._environment import DEVICE_VARIABLE
 from dray.cel._failures import Abort, Failure
-from dray.cel._library.bounds import weight
 from dray.cel._library.equality import equal
 from dray.cel._library.table import Implementation
 from dray.cel._nodes import (
@@ -38,21 +40,20 @@ from dray.cel._nodes import (
     Select,
 )
 from dray.cel._operators import differ, member_set, membership
+from dray.cel._planner import constant_list
 from dray.cel._references import MAPS_BY_DOMAIN
+from dray.cel._runtime_cost import call_charge
 from dray.cel._stack import heights
 from dray.cel._types import Kind, Type
 from dray.cel._values import (
     LISTS,
     MAPS,
     NONE,
-    Key,
     MutableList,
     MutableMap,
     Optional,
-    UInt,
     Unhashable,
     Value,
-    decode_key,
     encode_key,
 )
 
@@ -62,18 +63,28 @@ Function: TypeAlias = Callable[[Value], Value]
 """The value of an expression for a device, or one of SURPRISES."""
 
 HEIGHT_MAX: Final = 30
-NODES_MAX: Final = 400
-"""Expressions beyond stay with the exact program: Python's compiler is quick for short functions
-only, and nests parentheses 200 deep. Nobody writes selectors of this size by hand."""
+"""Python's compiler nests parentheses 200 deep; nobody writes selectors this tall by hand."""
 
+NODES_MAX: Final = 120
+ROUNDS_MAX: Final = 64
+"""Nodes of the expression, and rounds all its loops make together."""
 
-WEIGHT_MAX: Final = 1000
-"""Parts of a list or map beyond which the exact program counts what is looked at; a device's own
-lists have at most a few dozen."""
+COST_MAX: Final = NODES_MAX * (1 + ROUNDS_MAX) * PARTS_MAX
+"""No run can cost more, and an expression may cost 1,000,000: each node runs at most once by itself
+and once a round, and costs at most a unit per part or a tenth of one per character. The dear
+functions are only called outside of loops, where the worst costs 1,664 and there are 120. A
+selector taken apart makes code for each part, and repeats what it binds: there is room for that."""
 
+_CHEAP: Final = frozenset(
+    {
+        "@in", "_!=_", "_+_", "_<=_", "_<_", "_==_", "_>=_", "_>_", "endsWith", "lowerAscii",
+        "quantity", "semver", "startsWith", "trim", "upperAscii",
+    }
+)  # fmt: skip
+"""Functions whose cost depends on sizes, and is at most a unit per part."""
 
-class Surprise(Exception):
-    """A value is not of the type the code was made for."""
+_DEAR: Final = frozenset({"contains", "find", "matches"})
+"""Functions that cost as much as two sizes multiplied: 26 for the text, 64 for the pattern."""
 
 
 SURPRISES: Final = (KeyError, Failure, Surprise, Abort, Unhashable, TypeError, AttributeError)
@@ -139,10 +150,13 @@ class _Emitter:
         self._hoisted: dict[tuple[str, ...], str] = {}
         self._names_made = 0
         self._locals: list[tuple[str, _Part]] = []
+        self._loops = 0
 
     def function(self) -> Function:
         result = self._written(self._emit(self._checked.root))
         head = [f"    {name} = {self._read(path)}" for path, name in self._hoisted.items()]
+        if any("rounds" in line for line in self._lines):
+            head.append("    rounds = 0")
         lines = ["def expression(device):", *head, *self._lines, f"    return {result}"]
         # The text is made of names and operators of this module alone.
         exec(compile("\n".join(lines), "<selector>", "exec"), self._namespace)  # noqa: S102
@@ -185,6 +199,8 @@ class _Emitter:
     def _emit(self, node: Node) -> _Part:
         match node:
             case Literal():
+                if isinstance(node.value, str | bytes) and len(node.value) > TEXT_MAX:
+                    raise _Unsupported
                 return _Constant(node.value)
             case Identifier() | Select() | Call(function="_[_]"):
                 return self._path(node)
@@ -205,7 +221,7 @@ class _Emitter:
         if isinstance(part, _Code) and part.kind is bool:
             return text
         name = self._name("t")
-        surprise = self._bound(_surprise)
+        surprise = self._bound(support.surprise)
         return f"({name} if ({name} := {text}) is True or {name} is False else {surprise}())"
 
     # Paths
@@ -220,11 +236,11 @@ class _Emitter:
             operand = self._written(self._emit(node.operand))
             field = self._bound(node.field)
             if node.test_only:
-                return _Code(f"{self._bound(_has)}({operand}, {field})", bool)
-            return _Code(f"{self._bound(_get)}({operand}, {field})")
+                return _Code(f"{self._bound(support.has)}({operand}, {field})", bool)
+            return _Code(f"{self._bound(support.get)}({operand}, {field})")
         assert isinstance(node, Call)
         operand, key = (self._written(self._emit(argument)) for argument in node.arguments)
-        return _Code(f"{self._bound(_get)}({operand}, {key})")
+        return _Code(f"{self._bound(support.get)}({operand}, {key})")
 
     def _identifier(self, node: Identifier) -> _Part:
         for name, part in reversed(self._locals):
@@ -264,7 +280,7 @@ class _Emitter:
         if function in ("or", "orValue"):
             return self._alternative(node)
         if function in (OPTIONAL_INDEX, OPTIONAL_SELECT):
-            return self._optional(node)
+            return self.optional(node)
         operands = arguments if node.target is None else (node.target, *arguments)
         parts = [self._emit(operand) for operand in operands]
         match function, parts:
@@ -275,17 +291,16 @@ class _Emitter:
             case "_!=_", [left, right]:
                 return self._compared("!=", differ, left, right)
         overloads = self._checked.overloads[node.id]
-        called = dispatched(function, overloads[0] if len(overloads) == 1 else "")
-        if function in LOOK_INTO_ALL:
-            called = _of_light(called)
+        overload = overloads[0] if len(overloads) == 1 else ""
+        called = self._callable(function, overload, parts)
+        if function == "@in":
+            return self._member(node, called, *parts)
         folded = _folded(called, parts)
         if folded is not None:
             return folded
         match function, parts:
             case "!_", [part]:
                 return _Code(f"(not {self._truth(part)})", bool)
-            case "@in", [member, _Constant(value)] if type(value) in LISTS:
-                return self._member(member, value)
             case _, [left, right] if function in _COMPARISONS:
                 return self._ordered(function, left, right)
             case _, [_Code(text, kind), _Constant(value)] if (
@@ -342,7 +357,7 @@ class _Emitter:
         return _Code(name, kind)
 
     def _compared(self, symbol: str, exact: Implementation, left: _Part, right: _Part) -> _Part:
-        return self._quick(symbol, self._bound(_of_light(exact)), left, right)
+        return self._quick(symbol, self._bound(support.of_light(exact)), left, right)
 
     def _ordered(self, function: str, left: _Part, right: _Part) -> _Part:
         match left, right:
@@ -377,11 +392,24 @@ class _Emitter:
             bool,
         )
 
-    def _member(self, member: _Part, values: list[Value]) -> _Part:
-        members = member_set(values)
+    def _callable(self, function: str, overload: str, parts: list[_Part]) -> Implementation:
+        """The function, if calling it here cannot cost much."""
+        called = dispatched(function, overload, count=len(parts))
+        charge = call_charge(function, overload)
+        if isinstance(charge, int) and function not in LOOK_INTO_ALL:
+            return called
+        dear = function in _DEAR and not self._loops
+        if function in _CHEAP or (dear and isinstance(parts[1], _Constant)):
+            return support.of_light(called)
+        raise _Unsupported
+
+    def _member(self, node: Call, called: Implementation, member: _Part, container: _Part) -> _Part:
+        """`x in y`: where y is constant to upstream, a lookup in a set as it makes one."""
         text = self._written(member)
+        values = constant_list(self._checked, node.arguments[1])
+        members = member_set(values) if values else None
         if members is None:
-            return _Code(f"{self._bound(dispatched('@in'))}({text}, {self._bound(values)})", bool)
+            return _Code(f"{self._bound(called)}({text}, {self._written(container)})", bool)
         texts = frozenset(key for key in members if type(key) is str)
         name = self._name("t")
         return _Code(
@@ -392,7 +420,7 @@ class _Emitter:
 
     # Optionals
 
-    def _optional(self, node: Call) -> _Part:
+    def optional(self, node: Call) -> _Part:
         operand, key = node.arguments
         path = _static_path(operand, self._is_device)
         if path is None or len(path) != 2 or path[0] not in MAPS_BY_DOMAIN:
@@ -400,7 +428,7 @@ class _Emitter:
         part = self._emit(key)
         if not isinstance(part, _Constant) or type(part.value) is not str:
             raise _Unsupported
-        return _Code(f"{self._bound(_optional)}({self._hoist(path)}, {self._written(part)})")
+        return _Code(f"{self._bound(support.optional)}({self._hoist(path)}, {self._written(part)})")
 
     def _alternative(self, node: Call) -> _Part:
         assert node.target is not None
@@ -411,7 +439,7 @@ class _Emitter:
             raise _Unsupported
         name = self._name("t")
         value = name if node.function == "or" else f"{name}.value"
-        surprise = self._bound(_surprise)
+        surprise = self._bound(support.surprise)
         return _Code(
             f"({alternative} if ({name} := {optional}) is {self._bound(NONE)} else {value}"
             f" if {name}.__class__ is {self._bound(Optional)} else {surprise}())"
@@ -448,7 +476,7 @@ class _Emitter:
                 raise _Unsupported
             bound = self._written(initial)
             if may_be_list(self._checked.type(node.initial)):
-                bound = f"{self._bound(_bindable)}({bound})"
+                bound = f"{self._bound(support.bindable)}({bound})"
             self._line(f"{accumulator} = {bound}")
             self._locals.append((node.accumulator, _Code(accumulator, _kind(initial))))
         else:
@@ -458,7 +486,7 @@ class _Emitter:
         if empty:
             return result
         folded = self._name("t")
-        self._line(f"{folded} = {self._bound(_settled)}({self._written(result)})")
+        self._line(f"{folded} = {self._bound(support.settled)}({self._written(result)})")
         return _Code(folded, result.kind if isinstance(result, _Code) else None)
 
     def _loop(self, node: Comprehension, over: _Part, accumulator: str) -> None:
@@ -471,22 +499,26 @@ class _Emitter:
         kind = bool if isinstance(initial, Literal) and type(initial.value) is bool else None
         self._locals.append((node.accumulator, _Code(accumulator, kind)))
         first, second = self._name("v"), self._name("v")
-        entries = self._bound(_entries if node.second_variable is not None else _elements)
-        ranged = f"{entries}({self._written(over)})"
+        pairs = support.entries if node.second_variable is not None else support.elements
         if isinstance(over, _Constant) and type(over.value) in LISTS:
-            pairs = _entries if node.second_variable is not None else _elements
             ranged = self._bound(pairs(over.value))
+        else:
+            ranged = f"{self._bound(pairs)}({self._written(over)})"
         self._line(f"for {first}, {second} in {ranged}:")
         self._locals.append((node.variable, _Code(first)))
         if node.second_variable is not None:
             self._locals.append((node.second_variable, _Code(second)))
         self._indent += 1
+        self._loops += 1
+        self._line("rounds += 1")
+        self._line(f"if rounds > {ROUNDS_MAX}: {self._bound(support.surprise)}()")
         condition = self._emit(node.condition)
         if not isinstance(condition, _Constant):
             self._line(f"if ({self._written(condition)}) is False: break")
         elif condition.value is False:
             self._line("break")
         self._line(f"{accumulator} = {self._written(self._emit(node.step))}")
+        self._loops -= 1
         self._indent -= 1
         del self._locals[-2 if node.second_variable is not None else -1 :]
 
@@ -502,7 +534,7 @@ def _folded(called: Implementation, parts: list[_Part]) -> _Constant | None:
         return None
     try:
         return _Constant(called(*values))
-    except (Failure, Abort, Surprise):
+    except (Failure, Abort, Surprise, Unhashable):
         return None
 
 
@@ -526,74 +558,3 @@ def _static_path(node: Node, is_device: Callable[[Identifier], bool]) -> tuple[s
                 node = operand
             case _:
                 return None
-
-
-# What the code calls
-
-_KEY_TYPES: Final = frozenset({str, bool, int, UInt, float})
-
-
-def _surprise() -> Value:
-    raise Surprise
-
-
-def _get(value: Value, key: Value) -> Value:
-    if type(value) is Optional or type(key) not in _KEY_TYPES:
-        raise Surprise
-    found, present = look_up(value, key)
-    if not present:
-        raise Surprise
-    return found
-
-
-def _has(value: Value, key: str) -> bool:
-    if type(value) is Optional:
-        raise Surprise
-    return look_up(value, key, tolerant=True)[1]
-
-
-def _optional(domain: dict[Key, Value], key: str) -> Optional:
-    return Optional(domain[key]) if key in domain else NONE
-
-
-def _settled(value: Value) -> Value:
-    if type(value) is MutableList:
-        return list(value)
-    return dict(value) if type(value) is MutableMap else value
-
-
-_HEAVY: Final = frozenset({*LISTS, *MAPS, Optional})
-
-
-def _of_light(called: Implementation) -> Implementation:
-    """The function, for values that it does not take long to look into."""
-
-    def call(*values: Value) -> Value:
-        for value in values:
-            if type(value) in _HEAVY and weight(value, WEIGHT_MAX) > WEIGHT_MAX:
-                raise Surprise
-        return called(*values)
-
-    return call
-
-
-def _bindable(value: Value) -> Value:
-    if type(value) in LISTS and not value:
-        raise Surprise
-    return value
-
-
-def _elements(ranged: Value) -> list[tuple[Value, Value]]:
-    if type(ranged) in LISTS:
-        return [(element, None) for element in ranged]
-    if type(ranged) in MAPS:
-        return [(decode_key(key), None) for key in ranged]
-    raise Surprise
-
-
-def _entries(ranged: Value) -> list[tuple[Value, Value]]:
-    if type(ranged) in LISTS:
-        return list(enumerate(ranged))
-    if type(ranged) in MAPS:
-        return [(decode_key(key), value) for key, value in ranged.items()]
-    raise Surprise

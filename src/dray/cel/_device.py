@@ -28,7 +28,7 @@ __all__ = ["DeviceView", "device_value"]
 Member = TypeVar("Member", DeviceAttribute, DeviceCapacity)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class DeviceView:
     """A device made ready for expressions, once, for as many as will be asked about it.
 

@@ -1,8 +1,9 @@
 """A selector taken apart at `&&`, `||`, `!` and `?:`, down to the parts that ask about a device.
 
 What is inside a `cel.bind` at the top is taken apart too: each part is put back into the bind.
-Parts can be evaluated apart from each other because their errors combine like values do; their
-costs do not, so only expressions whose estimate bounds every run are taken apart.
+Parts can be evaluated apart from each other because their errors combine like values do. Their
+costs add up, so each part has its share of the budget; one that needs more leaves the answer to the
+whole.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from dray.cel._codegen import Function, generate, may_be_list
+from dray.cel._macros import ACCUMULATOR
 from dray.cel._nodes import (
     Call,
     CheckedExpression,
@@ -26,7 +28,7 @@ from dray.cel._program import Program
 from dray.cel._references import Reference, references
 from dray.cel._stack import HEIGHT_ON_ONE_STACK_MAX, children, heights
 
-__all__ = ["And", "Atom", "Choice", "Logic", "Not", "Or", "may_be_filled", "take_apart"]
+__all__ = ["And", "Atom", "Choice", "Logic", "Not", "Or", "atoms", "may_be_filled", "take_apart"]
 
 
 class Atom:
@@ -70,6 +72,21 @@ class Choice:
 Logic: TypeAlias = And | Or | Not | Choice | Atom
 
 
+def atoms(logic: Logic) -> Iterator[Atom]:
+    """The parts that are no logic."""
+    waiting: list[Logic] = [logic]
+    while waiting:
+        match waiting.pop():
+            case And(left, right) | Or(left, right):
+                waiting += (left, right)
+            case Not(operand):
+                waiting.append(operand)
+            case Choice(condition, truthy, falsy):
+                waiting += (condition, truthy, falsy)
+            case Atom() as atom:
+                yield atom
+
+
 def take_apart(checked: CheckedExpression) -> Logic:
     """The expression's logic; a tree too tall to recurse into stays in one piece."""
     if heights(checked.root).get(checked.root.id, 0) > HEIGHT_ON_ONE_STACK_MAX:
@@ -104,15 +121,19 @@ def may_be_filled(checked: CheckedExpression, bind: Comprehension) -> bool:
     """
     if not may_be_list(checked.type(bind.initial)):
         return False
-    added_to = (
-        node.arguments[0]
-        for node in _all_below(bind.result)
-        if isinstance(node, Call) and node.function == "_+_"
-    )
     return any(
-        isinstance(node, Identifier) and node.name == bind.accumulator
-        for operand in added_to
-        for node in _all_below(operand)
+        isinstance(node, Call)
+        and node.function == "_+_"
+        and may_be_list(checked.type(node.arguments[0]))
+        and not _is_new(node.arguments[0])
+        for node in _all_below(bind.result)
+    )
+
+
+def _is_new(node: Node) -> bool:
+    """Whether a list is written out here, or is the one a macro fills."""
+    return isinstance(node, ListLiteral) or (
+        isinstance(node, Identifier) and node.name == ACCUMULATOR
     )
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from dray.cel._failures import Abort, Failure
 from dray.cel._frame import COST_EXCEEDED, Frame
+from dray.cel._library.bounds import STEPS_MAX
 from dray.cel._limits import SELECTOR_COST_MAX
 from dray.cel._planner import Plan
 from dray.cel._values import Value
@@ -63,10 +64,23 @@ class Program:
         return Evaluation(value, failure, frame.cost, aborted)
 
     def run(
-        self, variables: Mapping[str, Value], *, cancelled: Callable[[], bool] | None = None
+        self,
+        variables: Mapping[str, Value],
+        *,
+        cancelled: Callable[[], bool] | None = None,
+        share: int = 1,
     ) -> Value:
-        """The value alone, within the usual limit; raises a Failure or an Abort."""
-        frame = Frame(variables, self._plan.slot_count, SELECTOR_COST_MAX, cancelled)
+        """The value alone, within the usual limit or a share of it; raises a Failure or an Abort.
+
+        `share` is how many programs the limit is for.
+        """
+        frame = Frame(
+            variables,
+            self._plan.slot_count,
+            SELECTOR_COST_MAX // share,
+            cancelled,
+            STEPS_MAX // share,
+        )
         try:
             value = self._plan.step(frame)
         except (Failure, Abort):

@@ -5,7 +5,7 @@ Upstream counterpart: DeviceMatches in dynamic-resource-allocation cel/compile.g
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import cached_property
 from typing import Final
 
@@ -14,11 +14,12 @@ from dray.cel._compiler import Compilation
 from dray.cel._device import DeviceView
 from dray.cel._environment import DEVICE_VARIABLE
 from dray.cel._failures import Abort, Failure
-from dray.cel._limits import SELECTOR_COST_MAX
 from dray.cel._logic import Logic, take_apart
+from dray.cel._projections import reader
 from dray.cel._references import Reference, references
 from dray.cel._results import as_bool
 from dray.cel._types import Kind
+from dray.cel._values import Value
 from dray.errors import CELError
 
 __all__ = ["Selector"]
@@ -53,24 +54,29 @@ class Selector:
         return references(self._checked)
 
     @cached_property
-    def bounded(self) -> bool:
-        """Whether the estimate alone says that no device can exceed the budget."""
-        return self.compilation.max_cost <= SELECTOR_COST_MAX
-
-    @cached_property
     def code(self) -> Function | None:
-        """The expression as Python code; None where there is none, or a run may cost too much."""
-        return generate(self._checked) if self.bounded else None
+        """The expression as Python code; None where there is none."""
+        return generate(self._checked)
 
     @cached_property
     def logic(self) -> Logic | None:
         """The selector taken apart, to be asked about many devices.
 
-        None if parts might exceed the budget of the whole, or the whole may be an optional:
-        upstream takes `optional.of(true)` for true, but not as a part.
+        None if the whole may be an optional: upstream takes `optional.of(true)` for true, but not
+        as a part.
         """
         whole = self._checked.type(self._checked.root)
-        return take_apart(self._checked) if self.bounded and whole.kind is Kind.BOOL else None
+        return take_apart(self._checked) if whole.kind is Kind.BOOL else None
+
+    def projection(self, device: DeviceView) -> Hashable:
+        """What the selector sees of a device: it answers alike for devices that look alike."""
+        if device.failure is not None:
+            return device.failure
+        return tuple(read(device.value) for read in self._readers)
+
+    @cached_property
+    def _readers(self) -> tuple[Callable[[Value], Hashable], ...]:
+        return tuple(reader(reference) for reference in sorted(self.references, key=str))
 
     def matches(self, device: DeviceView, *, cancelled: Callable[[], bool] | None = None) -> bool:
         """Whether the device fits; a CELError with upstream's text if there is no answer."""
@@ -88,11 +94,14 @@ class Selector:
             self._asked += 1
             if self._asked > ASKED_BEFORE_CODE_IS_MADE:
                 self._code = self.code
-        return self._matches_exactly(device, cancelled)
+        return self.matches_exactly(device, cancelled=cancelled)
 
-    def _matches_exactly(
-        self, device: DeviceView, cancelled: Callable[[], bool] | None = None
+    def matches_exactly(
+        self, device: DeviceView, *, cancelled: Callable[[], bool] | None = None
     ) -> bool:
+        """As `matches`, always by the exact program."""
+        if device.failure is not None:
+            raise CELError(device.failure, source=self.expression)
         try:
             value = self._program.run({DEVICE_VARIABLE: device.value}, cancelled=cancelled)
             return value if value is True or value is False else as_bool(value)

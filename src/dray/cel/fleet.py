@@ -31,7 +31,7 @@ from dray.cel._codegen import SURPRISES
 from dray.cel._device import DeviceView
 from dray.cel._environment import DEVICE_VARIABLE
 from dray.cel._failures import Abort, Failure
-from dray.cel._logic import And, Atom, Choice, Logic, Not, Or
+from dray.cel._logic import And, Atom, Choice, Logic, Not, Or, atoms
 from dray.cel._projections import reader
 from dray.cel._references import Reference
 from dray.cel._selector import Selector
@@ -84,97 +84,29 @@ class DeviceTable:
     def __len__(self) -> int:
         return len(self.views)
 
-    def verdicts(self, selector: Selector) -> Verdicts:
-        """What the selector says of every device; ask `selector.matches` what an error is."""
+    def verdicts(
+        self, selector: Selector, *, cancelled: Callable[[], bool] | None = None
+    ) -> Verdicts:
+        """What the selector says of every device; ask `selector.matches` what an error is.
 
-        def whole(index: int) -> Verdict:
-            try:
-                return Verdict.YES if selector.matches(self.views[index]) else Verdict.NO
-            except CELError:
-                return Verdict.ERROR
-
-        undecided = np.zeros(len(self), np.bool_)
-        if selector.logic is None:
-            found = self._grouped(selector.references, whole, undecided)
-        else:
-            found = self._evaluate(selector.logic, undecided)
-        for index in np.flatnonzero(undecided).tolist():
-            found[index] = whole(index)
+        `cancelled` is asked from time to time whether to give up, which raises a CELError.
+        """
+        inquiry = _Inquiry(self, selector, cancelled)
+        logic = selector.logic
+        found = inquiry.of_whole() if logic is None else inquiry.of_parts(logic)
         found[self._failed] = Verdict.ERROR
         return found
 
-    def _evaluate(self, logic: Logic, undecided: NDArray[np.bool_]) -> Verdicts:
-        match logic:
-            case And(left, right):
-                return np.minimum(self._evaluate(left, undecided), self._evaluate(right, undecided))
-            case Or(left, right):
-                return np.maximum(self._evaluate(left, undecided), self._evaluate(right, undecided))
-            case Not(operand):
-                return np.subtract(np.uint8(Verdict.YES), self._evaluate(operand, undecided))
-            case Choice(condition, truthy, falsy):
-                chosen = self._evaluate(condition, undecided)
-                one, other = self._evaluate(truthy, undecided), self._evaluate(falsy, undecided)
-                found = np.where(chosen == Verdict.YES, one, other)
-                found[chosen == Verdict.ERROR] = Verdict.ERROR
-                return found
-            case Atom():
-                return self._grouped(logic.references, self._asking(logic), undecided, logic)
+    @property
+    def failed(self) -> NDArray[np.bool_]:
+        """Which devices cannot be read."""
+        return self._failed
 
-    def _asking(self, atom: Atom) -> _Ask:
-        run, views = atom.program.run, self.views
+    def groups(self, read: Iterable[Reference]) -> tuple[_Codes, int, _Codes, _Codes]:
+        """Devices grouped by what they have at some places.
 
-        def ask(index: int) -> int | None:
-            try:
-                return _verdict(run({DEVICE_VARIABLE: views[index].value}))
-            except Failure:
-                return _ERROR
-            except Abort:
-                return None
-
-        return ask
-
-    def _asking_code(self, atom: Atom, ask: _Ask) -> _Ask:
-        code, views = atom.code, self.views
-        if code is None:
-            return ask
-
-        def ask_code(index: int) -> int | None:
-            try:
-                return _verdict(code(views[index].value))
-            except SURPRISES:
-                return ask(index)
-
-        return ask_code
-
-    def _grouped(
-        self,
-        read: Iterable[Reference],
-        ask: _Ask,
-        undecided: NDArray[np.bool_],
-        atom: Atom | None = None,
-    ) -> Verdicts:
-        """Ask about one device of each group that agrees in what is read, and tell the others."""
-        if not len(self):
-            return np.zeros(0, np.uint8)
-        codes, count, groups, members = self._groups(read)
-        if atom is not None and len(groups) > EVALUATIONS_BEFORE_CODE_PAYS:
-            ask = self._asking_code(atom, ask)
-        answers = np.full(count, _NO, np.uint8)
-        failed = self._failed[members].tolist()
-        given: list[int] = []
-        for group, member, unreadable in zip(
-            groups.tolist(), members.tolist(), failed, strict=True
-        ):
-            answer = _NO if unreadable else ask(member)
-            if answer is None:
-                undecided |= codes == group
-                answer = Verdict.NO
-            given.append(answer)
-        answers[groups] = np.fromiter(given, np.uint8, len(given))
-        return answers[codes]
-
-    def _groups(self, read: Iterable[Reference]) -> tuple[_Codes, int, _Codes, _Codes]:
-        """Each device's group, how many numbers there are, those in use, a member of each."""
+        Each device's group, how many numbers there are, those in use, and a member of each.
+        """
         # Devices that cannot be read are a group of their own, whatever is read.
         codes, count = self._failed.astype(np.int64), 2
         for reference in read:
@@ -204,6 +136,106 @@ class DeviceTable:
         numbers: dict[Hashable, int] = {}
         codes = [numbers.setdefault(value, len(numbers)) for value in values]
         return _Column(np.array(codes, np.int64), len(numbers))
+
+
+class _Inquiry:
+    """One selector asked about one table."""
+
+    def __init__(
+        self, table: DeviceTable, selector: Selector, cancelled: Callable[[], bool] | None
+    ) -> None:
+        self._table = table
+        self._views = table.views
+        self._selector = selector
+        self._cancelled = cancelled
+        self._undecided = np.zeros(len(table), np.bool_)
+        self._share = 1
+
+    def of_whole(self) -> Verdicts:
+        return self._grouped(self._selector.references, self._ask_whole)
+
+    def of_parts(self, logic: Logic) -> Verdicts:
+        """What the parts say together; the whole is asked where they cannot tell."""
+        self._share = sum(1 for _ in atoms(logic))
+        found = self._combined(logic)
+        answers: dict[Hashable, int] = {}
+        for index in np.flatnonzero(self._undecided & ~self._table.failed).tolist():
+            seen = self._selector.projection(self._views[index])
+            if seen not in answers:
+                answers[seen] = self._ask_whole(index)
+            found[index] = answers[seen]
+        return found
+
+    def _ask_whole(self, index: int) -> int:
+        try:
+            return _YES if self._selector.matches(self._views[index]) else _NO
+        except CELError:
+            return _ERROR
+
+    def _combined(self, logic: Logic) -> Verdicts:
+        match logic:
+            case And(left, right):
+                return np.minimum(self._combined(left), self._combined(right))
+            case Or(left, right):
+                return np.maximum(self._combined(left), self._combined(right))
+            case Not(operand):
+                return np.subtract(np.uint8(_YES), self._combined(operand))
+            case Choice(condition, truthy, falsy):
+                chosen = self._combined(condition)
+                found = np.where(chosen == _YES, self._combined(truthy), self._combined(falsy))
+                found[chosen == _ERROR] = _ERROR
+                return found
+            case Atom():
+                return self._grouped(logic.references, self._asking(logic), logic)
+
+    def _asking(self, atom: Atom) -> _Ask:
+        run, views, share = atom.program.run, self._views, self._share
+
+        def ask(index: int) -> int | None:
+            try:
+                return _verdict(run({DEVICE_VARIABLE: views[index].value}, share=share))
+            except Failure:
+                return _ERROR
+            except Abort:
+                return None
+
+        return ask
+
+    def _asking_code(self, atom: Atom, ask: _Ask) -> _Ask:
+        code, views = atom.code, self._views
+        if code is None:
+            return ask
+
+        def ask_code(index: int) -> int | None:
+            try:
+                return _verdict(code(views[index].value))
+            except SURPRISES:
+                return ask(index)
+
+        return ask_code
+
+    def _grouped(self, read: Iterable[Reference], ask: _Ask, atom: Atom | None = None) -> Verdicts:
+        """Ask about one device of each group that agrees in what is read, and tell the others."""
+        if not len(self._table):
+            return np.zeros(0, np.uint8)
+        codes, count, groups, members = self._table.groups(read)
+        if atom is not None and len(groups) > EVALUATIONS_BEFORE_CODE_PAYS:
+            ask = self._asking_code(atom, ask)
+        given: list[int] = []
+        unreadable = self._table.failed[members].tolist()
+        for group, member, failed in zip(
+            groups.tolist(), members.tolist(), unreadable, strict=True
+        ):
+            if self._cancelled is not None and self._cancelled():
+                raise CELError("operation interrupted", source=self._selector.expression)
+            answer = _NO if failed else ask(member)
+            if answer is None:
+                self._undecided |= codes == group
+                answer = _NO
+            given.append(answer)
+        answers = np.full(count, _NO, np.uint8)
+        answers[groups] = given
+        return answers[codes]
 
 
 # Plain numbers where there is one per device: making an enum's member of each would take longer

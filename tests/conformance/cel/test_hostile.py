@@ -11,10 +11,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from dray.cel import DeviceView, Environment, Selector
+from dray.cel import SELECTOR_COST_MAX, DeviceView, Environment, Selector
 from dray.cel._compiler import compile_any
+from dray.cel._selector import ASKED_BEFORE_CODE_IS_MADE
 from dray.cel.fleet import DeviceTable, Verdict
-from tests.unit.cel.devices import view
+from dray.errors import CELError
+from tests.unit.cel.devices import D, view
 
 STORED = Environment(stored=True)
 EXCEEDED = "operation cancelled: actual cost limit exceeded"
@@ -96,6 +98,61 @@ def test_a_range_upstream_refuses_is_refused() -> None:
     assert compilation.program is not None
     failure = compilation.program.evaluate({}).failure
     assert failure == "lists.range: size 1000000000 exceeds maximum allowed (1000000)"
+
+
+TEN = "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]"
+HUNDRED = str(list(range(100)))
+
+
+def loops(count: int, body: str, over: str = TEN) -> str:
+    for index in range(count):
+        body = f"{over}.all(x{index}, {body})"
+    return body
+
+
+UNDERESTIMATED = {
+    "joined-and-split": loops(3, "true", f'{D}.texts.join("").split("")'),
+    "flattened": loops(3, "true", f"[[{HUNDRED}]].flatten(2)"),
+    "validated": loops(4, 'format.uri().validate("https://a.example").hasValue() == false'),
+    "added-in-loops": chain("[1]", "$ + $", 20, loops(4, "($ + [1]).size() > 0")),
+    "formatted-in-loops": chain(
+        r'"\n\n\n\n\n\n\n\n\n\n"', "$ + $", 15, loops(4, '"%s".format([[$]]) != ""')
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", UNDERESTIMATED.values(), ids=UNDERESTIMATED.keys())
+def test_what_costs_more_than_its_estimate_is_ended_however_often_one_asks(text: str) -> None:
+    """Upstream's estimate is no bound: what it admits may still cost too much."""
+    compilation = compile_any(text, STORED)
+    assert compilation.max_cost < SELECTOR_COST_MAX
+    asked = Selector(compilation)
+    device = view({"texts": ["x" * 64] * 48})
+    for _ in range(ASKED_BEFORE_CODE_IS_MADE + 3):
+        with pytest.raises(CELError, match=EXCEEDED):
+            asked.matches(device)
+    assert DeviceTable([device]).verdicts(asked).tolist() == [Verdict.ERROR]
+
+
+DEEP = {
+    "binds": chain("[1]", "[[[[[dyn($)]]]]]", 60, "size($) == 1"),
+    "values": f"cel.bind(a, {'[' * 200}1{']' * 200}, cel.bind(b, {'[' * 200}dyn(a){']' * 200},"
+    " size(a) > 0 && size(b) > 0 && b == b))",
+    "loop-bodies": loops(2, "(" * 100 + "x0 > 0" + " && true || false)" * 100),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", DEEP.values(), ids=DEEP.keys())
+def test_what_is_deep_in_unusual_ways_gets_its_answer(text: str) -> None:
+    asked = Selector(compile_any(text, STORED))
+
+    def from_depth(levels: int) -> bool:
+        return asked.matches(view()) if levels == 0 else from_depth(levels - 1)
+
+    assert from_depth(500)
+    assert DeviceTable([view()]).verdicts(asked).tolist() == [Verdict.YES]
 
 
 @pytest.mark.slow

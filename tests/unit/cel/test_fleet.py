@@ -93,9 +93,9 @@ def test_each_distinct_value_is_evaluated_once(monkeypatch: pytest.MonkeyPatch) 
     evaluations: list[Program] = []
     run = Program.run
 
-    def counting(program: Program, variables: dict[str, Value]) -> Value:
+    def counting(program: Program, variables: dict[str, Value], *, share: int) -> Value:
         evaluations.append(program)
-        return run(program, variables)
+        return run(program, variables, share=share)
 
     monkeypatch.setattr(Program, "run", counting)
     DeviceTable(views).verdicts(asked)

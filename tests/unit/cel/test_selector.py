@@ -54,11 +54,12 @@ def test_what_does_not_compile_is_no_selector() -> None:
     assert caught.value.source == "device.model == 1"
 
 
-def test_a_selector_that_may_exceed_its_budget_gets_no_code() -> None:
-    dear = selector('$K.memory != quantity("1")')
-    assert not dear.bounded
-    assert dear.code is None
-    assert dear.matches(GPU)
+def test_devices_that_look_alike_to_a_selector_project_alike() -> None:
+    asked = selector('$D.model == "A100"')
+    assert asked.projection(view({"model": "A100", "uuid": "1"})) == asked.projection(
+        view({"model": "A100", "uuid": "2"})
+    )
+    assert asked.projection(view({"model": "A100"})) != asked.projection(view())
 
 
 def test_a_selector_knows_what_it_reads() -> None:

@@ -69,10 +69,11 @@ def _wrapped(name: str, fields: Mapping[str, Value]) -> Value:
 
 def _field(message: str, field: str, value: Value, kind: type) -> Value:
     if type(value) is not kind:
-        raise Failure(
-            f"field type conversion error for {message}.{field} value type: unsupported native"
-            f" conversion from {type_of(value).name} to '{_NATIVE[kind]}'"
-        )
+        name = type_of(value).name
+        why = f"unsupported native conversion from {name} to '{_NATIVE[kind]}'"
+        if type(value) in (int, UInt):
+            why = f"unsupported type conversion from '{name}' to {_NATIVE[kind]}"
+        raise Failure(f"field type conversion error for {message}.{field} value type: {why}")
     return value
 
 
@@ -147,19 +148,36 @@ def _empty(_: Mapping[str, Value]) -> Value:
 
 
 def _struct(fields: Mapping[str, Value]) -> Value:
-    return _json(fields.get("fields", {}))
+    return _json(_repeated("google.protobuf.Struct", "fields", fields.get("fields", {}), MAPS))
 
 
 def _list(fields: Mapping[str, Value]) -> Value:
-    return _json(fields.get("values", []))
+    return _json(_repeated("google.protobuf.ListValue", "values", fields.get("values", []), LISTS))
+
+
+def _repeated(message: str, field: str, value: Value, kinds: tuple[type, ...]) -> Value:
+    if type(value) not in kinds:
+        raise Failure(f"unsupported field type for {message}.{field}: {type_of(value).name}")
+    return value
 
 
 def _value(fields: Mapping[str, Value]) -> Value:
     if not fields:
         return None
     # The fields exclude each other, and the last one set stays.
+    for name, value in fields.items():
+        if name in _VALUE_FIELDS:
+            _field("google.protobuf.Value", name, value, _VALUE_FIELDS[name])
     name, value = list(fields.items())[-1]
     return None if name == "null_value" else _json(value)
+
+
+_VALUE_FIELDS: Final[dict[str, type]] = {
+    "bool_value": bool,
+    "null_value": int,
+    "number_value": float,
+    "string_value": str,
+}
 
 
 def _any(_: Mapping[str, Value]) -> Value:
