@@ -1,13 +1,16 @@
-"""Kubernetes' dialect of CEL for devices: compiling expressions, and what they may use.
+"""Kubernetes' dialect of CEL for devices: compiling expressions, evaluating and explaining them.
 
 An expression is compiled once, when an object that holds it is admitted or read, and gives either
-a checked tree with its worst-case cost or an error that reads as Kubernetes' own:
+a program with its worst-case cost or an error that reads as Kubernetes' own:
 
-    text → tokens → tree (macros expanded) → types → literals → constants → cost
-           _lexer   _parser _builder _macros  _checker _validate  _plan    _cost
+    text → tokens → tree (macros expanded) → types → literals → steps → cost
+           _lexer   _parser _builder _macros  _checker _validate  _planner _cost
+
+A Selector asks the program about one device at a time, `fleet` about many at once; `explain` says
+which condition decided and `hints` what to write instead.
 
 What may live here: the language, the functions Kubernetes gives it, the shape of a device. No
-I/O, no clock; a compilation depends on its arguments alone.
+I/O, no clock; an answer depends on its arguments alone.
 """
 
 from __future__ import annotations
