@@ -132,12 +132,6 @@ class _Checker:
             case Broken():
                 raise AssertionError("a broken tree is not checked")
 
-    def _check_all(self, nodes: Sequence[Node]) -> Steps[tuple[Node, ...]]:
-        checked = []
-        for node in nodes:
-            checked.append((yield self.check(node)))  # noqa: PERF401 (a yield cannot be comprehended)
-        return tuple(checked)
-
     # Names
 
     def _check_identifier(self, node: Identifier) -> Node:
@@ -264,7 +258,15 @@ class _Checker:
     # Calls
 
     def _check_call(self, node: Call) -> Steps[Node]:
-        arguments = yield self._check_all(node.arguments)
+        checked: list[Node] = []
+        for argument in node.arguments:
+            # Literals are the commonest arguments, and not worth a walk of their own.
+            if isinstance(argument, Literal):
+                self._types[argument.id] = _LITERAL_TYPES[type(argument.value)]
+                checked.append(argument)
+            else:
+                checked.append((yield self.check(argument)))
+        arguments = tuple(checked)
         if node.target is None:
             function = self._function(node.function)
             if function is None:

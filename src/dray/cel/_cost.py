@@ -156,7 +156,8 @@ class _Estimator:
         costs: list[Range] = []
         operands = []
         for argument in node.arguments:
-            costs.append((yield self.cost(argument)))
+            cost = NOTHING if isinstance(argument, Literal) else (yield self.cost(argument))
+            costs.append(cost)
             operands.append(self._operand(argument))
         target_cost, target = NOTHING, None
         if node.target is not None:

@@ -216,7 +216,10 @@ class _Planner:
         operands = node.arguments if node.target is None else (node.target, *node.arguments)
         parts: list[_Part] = []
         for operand in operands:
-            parts.append((yield self.plan(operand)))  # noqa: PERF401 (a yield cannot be comprehended)
+            if isinstance(operand, Literal):
+                parts.append(_Constant(operand.value))
+            else:
+                parts.append((yield self.plan(operand)))
         function = node.function
         if function in _INDICES:
             return self._index(node, *parts)
