@@ -101,6 +101,8 @@ class _Advisor:
             if match is not None:
                 said = advise(match, at)
                 return said if isinstance(said, Advice) else Advice(said)
+        if message.startswith("invalid argument to has()"):
+            return self._presence(at)
         return Advice(self._other(message, at))
 
     def _other(self, message: str, at: int | None) -> str:
@@ -108,8 +110,6 @@ class _Advisor:
             return "each side has to be true or false: compare the value with something"
         if "cannot be range of a comprehension" in message:
             return "loops over an attribute need the feature gate DRAListTypeAttributes"
-        if message.startswith("invalid argument to has()"):
-            return self._presence(at)
         if message.startswith("unexpected failed resolution of 'kubernetes.Quantity'"):
             return 'a capacity is the amount itself: compare it with .compareTo(quantity("…")) >= 0'
         if message.startswith("invalid matches argument"):
@@ -160,6 +160,8 @@ class _Advisor:
             return False
         if spans.kind(at - 1) in ("==", "!="):
             return True
+        if spans.kind(at - 1) == "(" and spans.kind(at + 1) == ")":
+            return spans.word(at - 2) in _TEXT_FUNCTIONS
         return spans.kind(at - 1) in ("[", ",") and spans.kind(at + 1) in ("]", ",")
 
     def _name(self, found: re.Match[str], at: int | None) -> str | Advice:
@@ -244,14 +246,19 @@ class _Advisor:
             return Advice(said, self._swap(at - 4, closing + 1, text))
         return said
 
-    def _presence(self, at: int | None) -> str:
+    def _presence(self, at: int | None) -> Advice:
         spans = self._spans
         if at is not None and spans.kind(at) == "[":
             low, closing = spans.path_before(at), spans.partner(at)
             if closing is not None:
                 key = spans.text(at + 1, closing)
-                return f"write {one_line(f'{key} in {spans.text(low, at)}')}"
-        return 'has() takes a path that ends in .name, as in has(device.attributes["<driver>"].x)'
+                text = one_line(f"{key} in {spans.text(low, at)}")
+                around = spans.word(low - 2) == "has" and spans.partner(low - 1) == closing + 1
+                edits = self._swap(low - 2, closing + 2, text) if around else ()
+                return Advice(f"write {text}", edits)
+        return Advice(
+            'has() takes a path that ends in .name, as in has(device.attributes["<driver>"].x)'
+        )
 
     # Types
 
@@ -279,7 +286,7 @@ class _Advisor:
             return _DASH
         if function in ("_&&_", "_||_", "!_"):
             return "each side has to be true or false: compare the value with something"
-        if function in ("contains", "startsWith", "endsWith", "matches") and types[-1] != "string":
+        if function in _TEXT_FUNCTIONS and types[-1] != "string":
             return f"{function} takes a text: put it in quotes"
         return ""
 
@@ -427,6 +434,7 @@ _AT_LEAST: Final = {
     "gt": ">", "lt": "<", "isequalto": "==",
 }  # fmt: skip
 _DEFAULTS: Final = ("orelse", "get", "getordefault", "default", "getorelse")
+_TEXT_FUNCTIONS: Final = ("contains", "startsWith", "endsWith", "matches")
 _COMPARED_WITH: Final = {
     "quantity": 'an amount is compared with a quantity, such as quantity("40Gi")',
     "semver": 'a version is compared with a version, such as semver("1.2.3")',

@@ -10,6 +10,7 @@ Upstream has no counterpart: it answers true, false or an error for the whole.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Final, Literal, TypeAlias
@@ -22,11 +23,13 @@ from dray.cel._logic import may_be_filled
 from dray.cel._nodes import Call, CheckedExpression, Comprehension, Node
 from dray.cel._planner import plan
 from dray.cel._program import Evaluation, Program
+from dray.cel._projections import reader
 from dray.cel._readings import Reading, read
 from dray.cel._references import Reference, references
 from dray.cel._results import as_bool
 from dray.cel._selector import Selector
 from dray.cel._spans import Spans
+from dray.cel._values import Value
 from dray.errors import CELError
 
 __all__ = [
@@ -45,6 +48,9 @@ bind around it. Hand-written ones have fewer than ten."""
 
 _SELECTORS_KEPT_MAX: Final = 32
 """Selectors whose conjuncts are kept: one is asked about thousands of devices in a row."""
+
+_EXPLANATIONS_KEPT_MAX: Final = 4096
+"""Explanations of one selector that are kept: a fleet has few distinct devices."""
 
 _AND: Final = OPERATORS["&&"]
 
@@ -169,6 +175,37 @@ def conjuncts(selector: Selector) -> tuple[Conjunct, ...]:
 
 def explain(selector: Selector, view: DeviceView) -> Explanation:
     """Why a device fits, does not fit, or has no answer."""
+    if view.failure is not None:
+        return _explained(selector, view)
+    # Devices that agree in everything that is read share an explanation.
+    memory = _memory(selector)
+    key = (
+        *(read_one(view.value) for read_one in memory.readers),
+        *(read(view, reference).shown for reference in memory.amounts),
+    )
+    found = memory.explanations.get(key)
+    if found is None:
+        found = _explained(selector, view)
+        if len(memory.explanations) < _EXPLANATIONS_KEPT_MAX:
+            memory.explanations[key] = found
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Memory:
+    readers: tuple[Callable[[Value], Hashable], ...]
+    amounts: tuple[Reference, ...]  # equal ones may be written differently, and are shown so
+    explanations: dict[tuple[Hashable, ...], Explanation]
+
+
+@lru_cache(_SELECTORS_KEPT_MAX)
+def _memory(selector: Selector) -> _Memory:
+    references = sorted(selector.references, key=_order)
+    amounts = tuple(one for one in references if one.field == "capacity")
+    return _Memory(tuple(map(reader, references)), amounts, {})
+
+
+def _explained(selector: Selector, view: DeviceView) -> Explanation:
     try:
         verdict: Verdict = "true" if selector.matches(view) else "false"
         error = None

@@ -39,7 +39,7 @@ from dray.cel._rewrites import (
     verdict,
 )
 from dray.cel._selector import Selector
-from dray.cel._spans import one_line
+from dray.cel._spans import Spans, one_line
 from dray.cel._values import LISTS, Value
 from dray.cel._vocabulary import Vocabulary, nearest_value
 from dray.errors import quote
@@ -133,6 +133,8 @@ def _type_hint(
     kind = type(example)
     if example is None or kind is found.kind or kind not in _KINDS:
         return None
+    if kind is int and found.kind is float:
+        return None  # numbers of any type compare
     return _other_type(selector, conjunct, found.reference, example, views)
 
 
@@ -325,7 +327,11 @@ class _Advisor:
         if place is None:
             return None
         guard = _guard(place, rewriter)
-        for low, high in spans.conditions(place.dot):
+        ranges = list(spans.conditions(place.dot))
+        if rewriter is self._rewriter and self._read_again(spans):
+            # One question before all of it, rather than one before each part.
+            ranges.reverse()
+        for low, high in ranges:
             body = spans.text(low, high)
             if "//" in body:
                 body += "\n"
@@ -349,6 +355,15 @@ class _Advisor:
                     if found is not None:
                         return found
         return None
+
+    def _read_again(self, spans: Spans) -> bool:
+        """Whether one name is all that the conjunct misses, and it reads that more than once."""
+        missing = [
+            one
+            for one in self._conjunct.references
+            if one.name is not None and not look(self._view, one)[1]
+        ]
+        return len(missing) == 1 and len(list(places(self._conjunct, spans, missing[0]))) > 1
 
     def _defaulted(self, node: Node | None, reference: Reference) -> str | None:
         """The expression with a default wherever it reads the name."""

@@ -95,10 +95,10 @@ def _refused(compilation: Compilation, vocabulary: Vocabulary) -> Iterator[Hint]
         said.append(found.text)
         current = after
         if after.ok:
-            if after.max_cost > SELECTOR_COST_MAX or has_wrong_amounts(after.expression):
-                said[-1] = found.fallback or found.text
-                break
-            mended = after.expression
+            said += [wrong.text for wrong in wrong_amounts(Spans(after.expression))]
+            mended = _with_right_amounts(after, environment)
+            if mended is None:
+                said[-1] = found.fallback or said[-1]
             break
     # The same mistake made twice is told once.
     shown = list(dict.fromkeys(said))[:_HINTS_MAX]
@@ -106,6 +106,20 @@ def _refused(compilation: Compilation, vocabulary: Vocabulary) -> Iterator[Hint]
         if len(text) > _TEXT_CHARACTERS_MAX:
             text = _WRITE_THIS if mended else shorten(text, characters_max=_TEXT_CHARACTERS_MAX)
         yield Hint(text, None, mended if index == len(shown) - 1 else None)
+
+
+def _with_right_amounts(compilation: Compilation, environment: Environment) -> str | None:
+    """The expression with constants that do not fail; None if a server would refuse it still."""
+    spans = Spans(compilation.expression)
+    edits = [
+        spans_edit(spans, wrong.token, wrong.token + 1, quote(wrong.meant))
+        for wrong in wrong_amounts(spans)
+        if wrong.meant is not None
+    ]
+    after = compile_selector(apply(spans.source, edits), environment)
+    if not after.ok or after.max_cost > SELECTOR_COST_MAX or has_wrong_amounts(after.expression):
+        return None
+    return after.expression
 
 
 def _mended(before: Compilation, found: Advice, environment: Environment) -> Compilation | None:

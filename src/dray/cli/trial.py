@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from dray.cel import (
+    Decision,
     DeviceView,
     Environment,
     Hint,
@@ -90,13 +91,12 @@ def try_on(selector: Selector, devices: Sequence[Found]) -> Trial:
         if verdict is not None:
             (matched if verdict else unmatched).append(found)
             continue
-        try:
-            selector.matches(found.view)
-        except CELError as error:
-            group = errors.setdefault(error.message, Failed(error.message))
-            _count(group, found)
-            if len(group.by_driver) < EXAMPLES_MAX:
-                group.by_driver.setdefault(found.id.driver, found)
+        error = explain(selector, found.view).error
+        assert error is not None
+        group = errors.setdefault(error, Failed(error))
+        _count(group, found)
+        if len(group.by_driver) < EXAMPLES_MAX:
+            group.by_driver.setdefault(found.id.driver, found)
     views = [found.view for found in devices]
     for group in list(errors.values())[:ERRORS_HINTED_MAX]:
         _explain(selector, group, views)
@@ -157,12 +157,17 @@ def _helped(hint: Hint, views: Sequence[DeviceView]) -> int:
 def _reasons(selector: Selector, unmatched: Sequence[Found]) -> tuple[Reason, ...]:
     order = {id(conjunct): index for index, conjunct in enumerate(conjuncts(selector))}
     reasons: dict[tuple[int, str], Reason] = {}
+    # Devices that agree in what is read share a decision, and their driver's words for it.
+    texts: dict[tuple[int, str], tuple[Decision, str]] = {}
     for found in unmatched:
         deciding = explain(selector, found.view).deciding
         if deciding is None:
             continue
         index = order[id(deciding.conjunct)]
-        text = describe(deciding, found.view)
+        driver = found.id.driver
+        known = texts.get((id(deciding), driver))
+        text = describe(deciding, found.view) if known is None else known[1]
+        texts[id(deciding), driver] = deciding, text  # held, so that its id stays its own
         key = (index, text)
         if key not in reasons and len(reasons) >= REASONS_KEPT_MAX:
             continue

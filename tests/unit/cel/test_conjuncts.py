@@ -127,3 +127,21 @@ def test_parts_that_cost_too_much_only_together_decide_nothing() -> None:
     assert explanation.error == "operation cancelled: actual cost limit exceeded"
     assert {one.verdict for one in explanation.decisions} == {"true"}
     assert explanation.deciding is None
+
+
+def test_devices_that_agree_in_what_is_read_share_an_explanation() -> None:
+    chosen = selector(f'{A}.cores == 9 && device.capacity["d"].memory.isInteger()')
+    assert explain(chosen, VIEW) is explain(chosen, VIEW)
+    other = DeviceView.of(
+        "d",
+        Device(
+            attributes={"cores": DeviceAttribute(int_value=8)},
+            capacity={"memory": DeviceCapacity(value=Quantity.parse("25769803776"))},
+        ),
+    )
+    # As much, written otherwise.
+    readings = [
+        one.decisions[1].readings[0].shown
+        for one in (explain(chosen, VIEW), explain(chosen, other))
+    ]
+    assert readings == ["24Gi", "25769803776"]

@@ -181,6 +181,10 @@ def test_a_missing_value_is_guarded_or_defaulted(text: str, guarded: str, defaul
     ("text", "instead"),
     [
         (f"{A}.cores < 4", f"has({A}.cores) && {A}.cores < 4"),
+        (
+            f"{A}.cores < 4 || {A}.cores > 8",
+            f"has({A}.cores) && ({A}.cores < 4 || {A}.cores > 8)",
+        ),
         (f"!({A}.cores > 4)", f"has({A}.cores) && !({A}.cores > 4)"),
         (f"{A}.cores % 2 == 0", f"has({A}.cores) && {A}.cores % 2 == 0"),
         (f"100 / {A}.cores > 0", f"has({A}.cores) && 100 / {A}.cores > 0"),
@@ -301,7 +305,7 @@ def test_what_no_device_can_fit_is_told(text: str, said: str) -> None:
 
 
 def test_a_selector_that_fits_needs_no_hint() -> None:
-    assert said_of(f"{A}.model == 'A100' && {A}.cores > 4", GPU, NIC) == []
+    assert said_of(f"{A}.model == 'A100' && {A}.cores > 4.5", GPU, NIC) == []
 
 
 def test_names_that_no_device_has_are_known() -> None:
