@@ -308,12 +308,12 @@ class _Advisor:
         return self._rewriter.answering(own, edits) is not None
 
     def _guards(self, node: Node | None, reference: Reference) -> Iterator[Hint]:
-        some = "not every device has it" if self._others else "if not every device has it"
+        some = "not every device has it;" if self._others else "if not every device has it,"
         guarded = self._guarded(self._rewriter, node, _GUARDS_MAX)
         if guarded is None:
-            yield Hint(f"{some}: ask before with has(…), and give an answer without it", reference)
+            yield Hint(f"{some} ask before with has(…), and give an answer without it", reference)
         else:
-            yield Hint(f"{some}; this is false without it", reference, guarded)
+            yield Hint(f"{some} this is false without it", reference, guarded)
         defaulted = self._defaulted(node, reference)
         if defaulted is not None:
             yield Hint("or with a default", reference, defaulted)

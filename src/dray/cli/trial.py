@@ -140,7 +140,9 @@ def _explain(selector: Selector, group: Failed, views: Sequence[DeviceView]) -> 
     }
     # What helps most of them comes first.
     order = sorted(hints.values(), key=lambda hint: -_helped(hint, failing))
-    group.hints = tuple(order[:HINTS_MAX])
+    # The same mistake, mended for one driver's devices, is not told again for another's.
+    distinct = {hint.text.partition(";")[0]: hint for hint in reversed(order)}
+    group.hints = tuple(hint for hint in order if hint in distinct.values())[:HINTS_MAX]
 
 
 def _helped(hint: Hint, views: Sequence[DeviceView]) -> int:

@@ -75,3 +75,14 @@ def test_what_helps_every_device_comes_first() -> None:
     assert failed.hints[0].expression is not None
     first = selector(failed.hints[0].expression)
     assert [first.matches(one.view) for one in devices] == [False, False, True]
+
+
+def test_one_mistake_is_told_once_for_all_drivers() -> None:
+    devices = [found("c", "e"), found("b"), found("a", cores=2)]
+    (hint,) = next(
+        failed.hints
+        for failed in try_on(selector(f'{CORES} == "2"'), devices).errors
+        if failed.count == 2
+    )
+    assert hint.text.startswith("cores is a number (2)")
+    assert hint.expression == f"has({CORES}) && {CORES} == 2"
