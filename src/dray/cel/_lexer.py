@@ -106,13 +106,15 @@ def tokens(text: str) -> list[Token] | None:
         if matched is None:
             return None
         kind = matched.lastgroup
-        assert kind is not None
-        if kind != "SPACE":
-            word = matched.group()
-            if kind == "OPERATOR" or (kind == IDENTIFIER and word in KEYWORDS):
+        word = matched[0]
+        if kind == "OPERATOR":
+            found.append(Token(word, word, offset))
+        elif kind != "SPACE":
+            assert kind is not None
+            if kind == IDENTIFIER and word in KEYWORDS:
                 kind = word
             found.append(Token(kind, word, offset))
-        offset = matched.end()
+        offset += len(word)
     found.append(Token(END, END, length))
     return found
 

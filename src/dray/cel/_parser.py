@@ -207,18 +207,6 @@ class _Parser:
             else:
                 return node
 
-    def _selected(self, operand: Node) -> Steps[Node]:
-        dot = self._next()
-        optional = self._maybe("?") is not None
-        if self._kind not in _FIELDS:
-            raise _Unexpected
-        name = self._next()
-        if optional or name.kind != lexer.IDENTIFIER or self._kind != "(":
-            return self._build.select(dot, operand, name, optional=optional)
-        parenthesis = self._next()
-        arguments = yield self._arguments()
-        return self._build.member_call(parenthesis, name, operand, arguments)
-
     def _arguments(self) -> Steps[list[Node]]:
         arguments: list[Node] = []
         if self._kind != ")":

@@ -37,10 +37,11 @@ class Evaluation:
 class Program:
     """The steps of one expression."""
 
-    __slots__ = ("_plan",)
+    __slots__ = ("_slot_count", "_step")
 
     def __init__(self, plan: Plan) -> None:
-        self._plan = plan
+        self._step = plan.step
+        self._slot_count = plan.slot_count
 
     def evaluate(
         self,
@@ -50,10 +51,10 @@ class Program:
         cancelled: Callable[[], bool] | None = None,
     ) -> Evaluation:
         """Evaluate; `cancelled` is asked in long loops whether to give up."""
-        frame = Frame(variables, self._plan.slot_count, cost_limit, cancelled)
+        frame = Frame(variables, self._slot_count, cost_limit, cancelled)
         value, failure, aborted = None, None, False
         try:
-            value = self._plan.step(frame)
+            value = self._step(frame)
         except Failure as error:
             failure = str(error)
         except Abort as error:
@@ -74,15 +75,12 @@ class Program:
 
         `share` is how many programs the limit is for.
         """
-        frame = Frame(
-            variables,
-            self._plan.slot_count,
-            SELECTOR_COST_MAX // share,
-            cancelled,
-            STEPS_MAX // share,
-        )
+        limit, steps = SELECTOR_COST_MAX, STEPS_MAX
+        if share > 1:
+            limit, steps = limit // share, steps // share
+        frame = Frame(variables, self._slot_count, limit, cancelled, steps)
         try:
-            value = self._plan.step(frame)
+            value = self._step(frame)
         except (Failure, Abort):
             if frame.cost > frame.limit:
                 raise Abort(COST_EXCEEDED) from None

@@ -8,6 +8,7 @@ by hand is tall enough to be cut.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import Future
 from queue import SimpleQueue
 from threading import Thread
@@ -54,21 +55,32 @@ def heights(root: Node) -> dict[int, int]:
 
 def children(node: Node) -> tuple[Node, ...]:
     """The nodes directly below one."""
-    match node:
-        case Literal() | Identifier() | Broken():
-            return ()
-        case Select():
-            return (node.operand,)
-        case Call():
-            return node.arguments if node.target is None else (node.target, *node.arguments)
-        case ListLiteral():
-            return node.elements
-        case MapLiteral():
-            return tuple(part for entry in node.entries for part in (entry.key, entry.value))
-        case MessageLiteral():
-            return tuple(field.value for field in node.fields)
-        case Comprehension():
-            return (node.range, node.initial, node.condition, node.step, node.result)
+    return _CHILDREN[type(node)](node)
+
+
+def _call_children(node: Call) -> tuple[Node, ...]:
+    return node.arguments if node.target is None else (node.target, *node.arguments)
+
+
+_CHILDREN: Final[dict[type, Callable[..., tuple[Node, ...]]]] = {
+    Literal: lambda _: (),
+    Identifier: lambda _: (),
+    Broken: lambda _: (),
+    Select: lambda node: (node.operand,),
+    Call: _call_children,
+    ListLiteral: lambda node: node.elements,
+    MapLiteral: lambda node: tuple(
+        part for entry in node.entries for part in (entry.key, entry.value)
+    ),
+    MessageLiteral: lambda node: tuple(field.value for field in node.fields),
+    Comprehension: lambda node: (
+        node.range,
+        node.initial,
+        node.condition,
+        node.step,
+        node.result,
+    ),
+}
 
 
 def on_fresh_stack(step: Step) -> Step:

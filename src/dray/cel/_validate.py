@@ -9,7 +9,6 @@ Upstream counterparts: cel-go cel/validator.go and the validator of ext/formatti
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
 from dray.cel._failures import Failure
@@ -18,17 +17,16 @@ from dray.cel._library.conversions import convert
 from dray.cel._nodes import (
     Call,
     CheckedExpression,
-    Comprehension,
+    Identifier,
     ListLiteral,
     Literal,
     MapLiteral,
-    MessageLiteral,
     Node,
-    Select,
 )
 from dray.cel._planner import PlanError
 from dray.cel._regex import PatternError, validate_pattern
 from dray.cel._source import Issues
+from dray.cel._stack import children
 from dray.cel._types import Type, describe
 
 __all__ = [
@@ -40,7 +38,7 @@ _FORMAT: Final = "format"
 
 def validate(checked: CheckedExpression, issues: Issues) -> None:
     """Report what is wrong; raises PlanError for what upstream's check does not survive."""
-    nodes = list(_post_order(checked.root))
+    nodes = _looked_at(checked.root)
     for function in ("duration", "timestamp", "matches"):
         for node, _ in nodes:
             if isinstance(node, Call) and node.function == function and node.arguments:
@@ -54,34 +52,28 @@ def validate(checked: CheckedExpression, issues: Issues) -> None:
             _check_format(node, checked, issues)
 
 
-def _post_order(root: Node) -> Iterator[tuple[Node, bool]]:
-    """Every node, children first, and whether it is somewhere in a call of `format`."""
-    found = []
+_LOOKED_AT: Final = frozenset({"duration", "timestamp", "matches", _FORMAT})
+
+
+def _looked_at(root: Node) -> list[tuple[Node, bool]]:
+    """The nodes there are checks for, children first, and whether each is in a call of `format`."""
+    found: list[tuple[Node, bool]] = []
     waiting: list[tuple[Node, bool]] = [(root, False)]
     while waiting:
         node, exempt = waiting.pop()
-        found.append((node, exempt))
-        inside = exempt or (isinstance(node, Call) and node.function == _FORMAT)
-        waiting.extend((child, inside) for child in _children(node))
-    return reversed(found)
-
-
-def _children(node: Node) -> tuple[Node, ...]:
-    match node:
-        case Select():
-            return (node.operand,)
-        case Call():
-            return node.arguments if node.target is None else (node.target, *node.arguments)
-        case ListLiteral():
-            return node.elements
-        case MapLiteral():
-            return tuple(part for entry in node.entries for part in (entry.key, entry.value))
-        case MessageLiteral():
-            return tuple(field.value for field in node.fields)
-        case Comprehension():
-            return (node.range, node.initial, node.condition, node.step, node.result)
-        case _:
-            return ()
+        kind = type(node)
+        if kind is Literal or kind is Identifier:
+            continue
+        if isinstance(node, Call):
+            if node.function in _LOOKED_AT:
+                found.append((node, exempt))
+                exempt = exempt or node.function == _FORMAT
+        elif kind is ListLiteral or kind is MapLiteral:
+            found.append((node, exempt))
+        for child in children(node):
+            waiting.append((child, exempt))  # noqa: PERF401 (most nodes have one or two)
+    found.reverse()
+    return found
 
 
 def _check_argument(node: Call, issues: Issues) -> None:
