@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dray.api import scheme
 from dray.api.quantity import Quantity
@@ -171,7 +174,7 @@ def test_an_error_on_a_device_gets_advice(text: str, view: DeviceView, said: str
     ],
 )
 def test_a_missing_value_is_guarded_or_defaulted(text: str, guarded: str, defaulted: str) -> None:
-    assert given(text, BARE, GPU) == [
+    assert suggested(text, BARE, GPU) == [
         ("not every device has it; this is false without it", guarded),
         ("or with a default", defaulted),
     ]
@@ -192,10 +195,10 @@ def test_a_missing_value_is_guarded_or_defaulted(text: str, guarded: str, defaul
     ],
 )
 def test_a_default_that_would_match_or_fail_is_not_given(text: str, instead: str) -> None:
-    assert [expression for _, expression in given(text, BARE, GPU)] == [instead]
+    assert [expression for _, expression in suggested(text, BARE, GPU)] == [instead]
 
 
-def given(text: str, view: DeviceView, *others: DeviceView) -> list[tuple[str, str | None]]:
+def suggested(text: str, view: DeviceView, *others: DeviceView) -> list[tuple[str, str | None]]:
     chosen = selector(text)
     error = explain(chosen, view).error
     assert error is not None
@@ -274,6 +277,45 @@ def test_what_is_suggested_for_the_devices_of_the_example_holds(text: str) -> No
                     assert same == explain(before, other).verdict, hint
 
 
+ATOMS = [text for text in MISTAKES if len(text) < 150 and "//" not in text] + [
+    'device.driver == "gpu.example.com"',
+    f"has({A}.ecc)",
+    f"[{A}.cores][0] == 132",
+]
+SELECTORS = st.recursive(
+    st.sampled_from([f"({text})" for text in ATOMS]),
+    lambda inner: st.one_of(
+        st.builds("!({})".format, inner),
+        st.builds("{} && {}".format, inner, inner),
+        st.builds("({} || {})".format, inner, inner),
+        st.builds("({} ? {} : {})".format, inner, inner, inner),
+        st.builds("cel.bind(other, 1, {})".format, inner),
+    ),
+    max_leaves=4,
+)
+GUARDS = ("this is false without it", "or with a default", "this asks for the driver first")
+
+
+@given(SELECTORS)
+def test_a_guard_is_false_where_the_selector_fails_and_changes_nothing_else(text: str) -> None:
+    views = example_views()
+    before = selector(text)
+    explanations = [explain(before, view) for view in views]
+    for view, explanation in zip(views, explanations, strict=True):
+        if explanation.error is None:
+            continue
+        for hint in hints_for_error(before, view, explanation.error, views):
+            if hint.expression is None:
+                continue
+            after = selector(hint.expression)
+            if not hint.text.endswith(GUARDS) or "compare it" in hint.text:
+                continue
+            assert explain(after, view).verdict == "false"
+            for other, old in zip(views, explanations, strict=True):
+                assert old.error is not None or explain(after, other).verdict == old.verdict
+
+
+@cache
 def example_views() -> list[DeviceView]:
     path = Path(__file__).parents[3] / "examples" / "06-selectors" / "slices.yaml"
     slices = [scheme.decode_any(one)[2].value for one in yaml.safe_load_all(path.read_text())]
