@@ -84,10 +84,13 @@ def absent_hints(
     selector: Selector, vocabulary: Vocabulary, views: Sequence[DeviceView]
 ) -> Iterator[Hint]:
     """What to read instead of places that no device has."""
-    rewriter = Rewriter(selector, views)
-    for reference in absent(selector, vocabulary):
+    found = absent(selector, vocabulary)
+    rewriter = Rewriter(selector, views) if found else None
+    for reference in found:
         meant = vocabulary.meant(reference)
-        expression = None if meant is None else _renamed(rewriter, reference, meant)
+        expression = None
+        if meant is not None and rewriter is not None:
+            expression = _renamed(rewriter, reference, meant)
         yield Hint(suggestion(reference, vocabulary), reference, expression)
 
 
