@@ -20,7 +20,7 @@ from dray.cel._attributes import Step
 from dray.cel._failures import Failure
 from dray.cel._frame import UNSET, Frame
 from dray.cel._library.go_types import go_type
-from dray.cel._stack import HEIGHT_ON_ONE_STACK_MAX, on_fresh_stack
+from dray.cel._stack import is_deep, on_fresh_stack
 from dray.cel._values import LISTS, MAPS, MutableList, MutableMap, Value, decode_key
 
 __all__ = ["accumulator_step", "fold_step", "quantifier_step"]
@@ -30,27 +30,22 @@ _MAP_TYPES: Final = frozenset(MAPS)
 _MUTABLE: Final = frozenset({MutableList, MutableMap})
 
 
-def accumulator_step(slot: int, initial: Step, height: int) -> Step:
+def accumulator_step(slot: int, initial: Step, *, tall: bool) -> Step:
     """Reads the accumulator, making it first if nobody has.
 
-    `height` is how tall the tree of its initial value is. Each `cel.bind` may read the one before
-    it, so that making the last makes all: what gets too tall goes on elsewhere.
+    Each `cel.bind` may read the one before it, so that making the last makes all. In a tree that is
+    `tall` enough for that to matter, making goes on elsewhere before the stack is used up.
     """
     elsewhere = on_fresh_stack(initial)
 
     def read(frame: Frame) -> Value:
         value = frame.slots[slot]
         if value is UNSET:
-            before = frame.depth
-            tall = before + height > HEIGHT_ON_ONE_STACK_MAX
-            frame.depth = height if tall else before + height
             try:
-                value = _fillable(elsewhere(frame) if tall else initial(frame))
+                value = _fillable((elsewhere if tall and is_deep() else initial)(frame))
             except Failure as error:
                 frame.slots[slot] = error
                 raise
-            finally:
-                frame.depth = before
             frame.slots[slot] = value
         elif type(value) is Failure:
             raise value

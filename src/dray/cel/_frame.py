@@ -37,17 +37,13 @@ _NO_SLOTS: Final[list[Value]] = []
 
 
 class Frame:
-    """One evaluation; steps read and write it directly, it belongs to nobody else.
-
-    `depth` is how tall the initial values are that are being worked out one inside the other.
-    """
+    """One evaluation; steps read and write it directly, it belongs to nobody else."""
 
     __slots__ = (
         "_cancelled",
         "_iterations",
         "_steps_left",
         "cost",
-        "depth",
         "limit",
         "slots",
         "variables",
@@ -68,7 +64,6 @@ class Frame:
         self._cancelled = cancelled
         self._iterations = 0
         self._steps_left = steps
-        self.depth = 0
 
     def charge(self, cost: int) -> None:
         self.cost += cost

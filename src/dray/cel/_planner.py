@@ -318,19 +318,14 @@ class _Planner:
         slots = first, second if node.second_variable is not None else None
         return _Computed(quantifier_step(over.step(), slots, asked.step(), dominant=dominant))
 
-    def _accumulator_step(self, slot: int, node: Node, initial: _Part) -> Step:
-        # Where no height is known, all of the tree is low.
-        return accumulator_step(slot, initial.step(), 1 + self._heights.get(node.id, 0))
-
     def _fold(self, node: Comprehension) -> Steps[_Part]:
         initial: _Part = yield self.plan(node.initial)
         over: _Part = yield self.plan(node.range)
         first, second, accumulator = self.slot_count, self.slot_count + 1, self.slot_count + 2
         self.slot_count += 3
         outside = len(self._locals)
-        self._locals.append(
-            (node.accumulator, self._accumulator_step(accumulator, node.initial, initial))
-        )
+        read = accumulator_step(accumulator, initial.step(), tall=bool(self._heights))
+        self._locals.append((node.accumulator, read))
         self._locals.append((node.variable, _read_slot(first)))
         if node.second_variable is not None:
             self._locals.append((node.second_variable, _read_slot(second)))

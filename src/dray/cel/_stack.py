@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
+from inspect import currentframe
 from queue import SimpleQueue
 from threading import Thread
 from typing import Final
@@ -31,7 +32,7 @@ from dray.cel._nodes import (
 )
 from dray.cel._values import Value
 
-__all__ = ["HEIGHT_ON_ONE_STACK_MAX", "children", "heights", "on_fresh_stack"]
+__all__ = ["HEIGHT_ON_ONE_STACK_MAX", "children", "heights", "is_deep", "on_fresh_stack"]
 
 HEIGHT_ON_ONE_STACK_MAX: Final = 50
 """Levels of the tree between two cuts. One takes at most five calls, and a few cuts may be missed
@@ -81,6 +82,21 @@ _CHILDREN: Final[dict[type, Callable[..., tuple[Node, ...]]]] = {
         node.result,
     ),
 }
+
+
+CALLS_ON_ONE_STACK_MAX: Final = 400
+"""Calls after which what may be deep itself gets a stack of its own: Python lets 1,000 nest, and a
+piece of a tree between two cuts takes 250."""
+
+
+def is_deep() -> bool:
+    """Whether this stack has come to where something deep had better go on elsewhere."""
+    frame = currentframe()
+    for _ in range(CALLS_ON_ONE_STACK_MAX):
+        if frame is None:
+            return False
+        frame = frame.f_back
+    return frame is not None
 
 
 def on_fresh_stack(step: Step) -> Step:

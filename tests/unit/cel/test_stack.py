@@ -7,7 +7,7 @@ from dray.cel._compiler import compile_any
 from dray.cel._failures import Failure
 from dray.cel._frame import Frame
 from dray.cel._nodes import Call, Literal, Node
-from dray.cel._stack import heights, on_fresh_stack
+from dray.cel._stack import CALLS_ON_ONE_STACK_MAX, heights, is_deep, on_fresh_stack
 from dray.cel._values import Value
 
 STORED = Environment(stored=True)
@@ -44,6 +44,14 @@ def test_what_nests_deep_is_evaluated_however_deep_the_caller_is(text: str) -> N
     shallow = program.evaluate({})
     assert shallow.failure is None
     assert deep(600) == shallow
+
+
+def test_a_stack_knows_when_it_is_deep() -> None:
+    def deep(levels: int) -> bool:
+        return is_deep() if levels == 0 else deep(levels - 1)
+
+    assert not is_deep()
+    assert deep(CALLS_ON_ONE_STACK_MAX)
 
 
 def test_what_a_step_raises_is_raised_to_the_caller() -> None:
