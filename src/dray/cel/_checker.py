@@ -11,9 +11,8 @@ Upstream counterparts: cel-go checker/checker.go, checker/env.go and checker/err
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from operator import is_
-from typing import Final
+from typing import Final, NamedTuple
 
 from dray.cel import _types as types
 from dray.cel._builder import OPTIONAL_SELECT
@@ -82,8 +81,7 @@ def check(root: Node, environment: Environment, issues: Issues) -> CheckedExpres
     return checker.finish(node)
 
 
-@dataclass(frozen=True, slots=True)
-class _Resolved:
+class _Resolved(NamedTuple):
     """What a name stands for. `shadowed` says that a local variable has the same name."""
 
     name: str
@@ -486,6 +484,9 @@ class _Checker:
         result = yield self.check(node.result)
         self._scopes.pop()
         self._types[node.id] = self._known.apply(self._types[result.id])
+        parts = (over, initial, condition, step, result)
+        if all(map(is_, parts, (node.range, node.initial, node.condition, node.step, node.result))):
+            return node
         return Comprehension(
             node.id,
             node.offset,

@@ -14,8 +14,7 @@ cel/compile.go.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from dray.cel._call_cost import LIST_COST, CallCost, Called, Operand, call_cost
 from dray.cel._environment import DEVICE_VARIABLE, Environment
@@ -78,7 +77,7 @@ class _Path:
         length = self._length
         memory = self._memory
         if length == len(memory):
-            memory = memory[:] + [None] * max(length, 1)
+            memory = memory + [None] * (length or 1)
         memory[length] = step
         return _Path(memory, length + 1)
 
@@ -86,8 +85,7 @@ class _Path:
 _NO_PATH: Final = _Path([], 0)
 
 
-@dataclass(frozen=True, slots=True)
-class _EntrySize:
+class _EntrySize(NamedTuple):
     """How large the keys (or indices) and values of a list or map are."""
 
     container: Kind
@@ -95,8 +93,7 @@ class _EntrySize:
     value: Range
 
 
-@dataclass(frozen=True, slots=True)
-class _Local:
+class _Local(NamedTuple):
     path: _Path
     size: Range | None
     entry_size: _EntrySize | None
@@ -413,17 +410,16 @@ def _is_bind(node: Comprehension) -> bool:
 
 
 def _literal_size(node: Node) -> Range | None:
-    match node:
-        case Literal(_, _, str() | bytes() as value):
-            size = len(value)
-        case Literal():
-            size = 1
-        case ListLiteral():
-            size = len(node.elements)
-        case MapLiteral():
-            size = len(node.entries)
-        case _:
-            return None
+    if isinstance(node, Literal):
+        if not isinstance(node.value, str | bytes):
+            return ONE
+        size = len(node.value)
+    elif isinstance(node, ListLiteral):
+        size = len(node.elements)
+    elif isinstance(node, MapLiteral):
+        size = len(node.entries)
+    else:
+        return None
     return Range(size, size)
 
 
