@@ -25,6 +25,7 @@ from dray.cel._values import LISTS, Duration, MutableList, Timestamp, Value
 __all__ = [
     "CONSTRUCTORS",
     "LOOK_INTO_ALL",
+    "both",
     "call_step",
     "constant_call_step",
     "dispatched",
@@ -229,16 +230,7 @@ def _binary(
     price = charge.fn
 
     def priced(frame: Frame) -> Value:
-        failure: Failure | None = None
-        try:
-            one = left(frame)
-        except Failure as error:
-            one = failure = error
-        try:
-            other = right(frame)
-        except Failure as error:
-            other = error
-            failure = failure or error
+        one, other, failure = both(left, right, frame)
         if looks:
             frame.look_into((one, other))
         if copies and type(one) in LISTS and type(other) in LISTS:
@@ -254,6 +246,28 @@ def _binary(
         return call(one, other)
 
     return priced
+
+
+def both(left: Step, right: Step, frame: Frame) -> tuple[Value, Value, Failure | None]:
+    """The values of two operands, in whose place a failure may stand, and the failure that counts.
+
+    Upstream evaluates both before it looks at either.
+    """
+    failure: Failure | None = None
+    try:
+        one = left(frame)
+    except Failure as error:
+        one = failure = error
+    try:
+        other = right(frame)
+    except Failure as error:
+        other = error
+        failure = failure or error
+    try:
+        return one, other, failure
+    finally:
+        # A failure's traceback holds this frame: names for it here would be a cycle.
+        del one, other, failure
 
 
 def _discard(step: Step, frame: Frame) -> None:

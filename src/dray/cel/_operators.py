@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from dray.cel._attributes import Step, unhashable
+from dray.cel._calls import both
 from dray.cel._failures import Failure
 from dray.cel._frame import Frame
 from dray.cel._library.conversions import convert
@@ -93,20 +94,10 @@ def _comparison_step(
     same = exact is equal
 
     def compare(frame: Frame) -> Value:
-        failure: Failure | None = None
-        try:
-            one = left(frame)
-        except Failure as error:
-            one = failure = error
-        try:
-            other = right(frame)
-        except Failure as error:
-            other = error
-            failure = failure or error
+        one, other, failure = both(left, right, frame)
         if type(one) is str and type(other) is str:
             # By far the commonest: a tenth of the shorter text, rounded up.
-            size, limit = len(one), len(other)
-            frame.cost += ((min(limit, size)) + 9) // 10
+            frame.cost += (min(len(one), len(other)) + 9) // 10
             return (one == other) is same
         frame.look_into((one, other))
         frame.charge(price((one, other)))

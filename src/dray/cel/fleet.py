@@ -24,8 +24,13 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
+try:
+    import numpy as np
+    from numpy.typing import NDArray
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        "dray.cel.fleet needs NumPy: pip install 'dray[fleet]'", name=error.name
+    ) from error
 
 from dray.cel._codegen import SURPRISES
 from dray.cel._device import DeviceView

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import importlib
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -109,3 +112,10 @@ def test_columns_say_what_asking_one_by_one_says(text: str, views: list[DeviceVi
         return
     asked = Selector(compilation)
     assert DeviceTable(views).verdicts(asked).tolist() == one_by_one(asked, views), text
+
+
+def test_without_numpy_the_import_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    monkeypatch.delitem(sys.modules, "dray.cel.fleet")
+    with pytest.raises(ModuleNotFoundError, match=r"needs NumPy: pip install 'dray\[fleet\]'"):
+        importlib.import_module("dray.cel.fleet")
