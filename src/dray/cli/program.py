@@ -71,6 +71,7 @@ class _Program(click.Group):
     epilog=examples(
         "dray validate -f claim.yaml",
         "kubectl get resourceslices -o yaml | dray validate -f -",
+        "dray cel 'device.driver == \"gpu.example.com\"' --slices slices.yaml",
     ),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
