@@ -12,6 +12,7 @@
     ├── TransportError      never arrived, or never answered
     ├── DriverError         names driver, claim and device
     ├── CELError            source, position, caret
+    ├── AllocationError     claims that cannot be judged: names claim, request or device
     └── InternalError       an invariant broke: log everything, stop the component
 
 A message names the thing, the value and the rule. What does not fit ("no device matches") is an
@@ -30,6 +31,7 @@ from typing import Any, Final
 __all__ = [
     "OMITTED",
     "APIError",
+    "AllocationError",
     "AlreadyExists",
     "BadRequest",
     "CELError",
@@ -107,6 +109,14 @@ class CELError(DrayError):
         self.source = source
         self.line = line
         self.column = column
+
+
+class AllocationError(DrayError):
+    """Claims cannot be judged at all: a selector fails, a class is missing, a pool is in flux.
+
+    Trying other nodes does not help, so it ends the whole attempt. Claims that merely do not fit
+    get an answer instead.
+    """
 
 
 class InternalError(DrayError):

@@ -1,0 +1,10 @@
+"""Which devices a pod's claims get on a node, and why not when they get none.
+
+Snapshot in, plan out: ResourceSlices and what is allocated already go in, AllocationResults or an
+Unsatisfiable come out. The answer is always the one that Kubernetes' own allocator would find by
+trying every combination in its fixed order; the way to it is shorter.
+
+What may live here: the rules of allocation and the search. No I/O, no clock, no chance: share IDs
+are drawn by a function the caller gives. Upstream counterpart:
+k8s.io/dynamic-resource-allocation/structured.
+"""
