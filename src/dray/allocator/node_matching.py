@@ -94,8 +94,7 @@ def _read(selector: NodeSelector) -> tuple[_Term, ...]:
         if term.match_expressions or term.match_fields:
             terms.append(_read_term(term, f"nodeSelectorTerms[{index}]", errors))
     if errors:
-        told = errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"
-        raise AllocationError(f"failed to parse node selector {_show(selector)}: {told}")
+        raise AllocationError(f"failed to parse node selector {_show(selector)}: {_tell(errors)}")
     return tuple(terms)
 
 
@@ -110,8 +109,7 @@ def _read_term(term: NodeSelectorTerm, path: str, errors: list[str]) -> _Term:
             path=f"{path}.matchExpressions",
         )
     except ParseError as error:
-        # Several errors come as one list, in brackets; no single one begins with a bracket.
-        errors.append(error.rule[1:-1] if error.rule.startswith("[") else error.rule)
+        errors.append(error.rule)
     fields = []
     for index, each in enumerate(term.match_fields):
         test = _read_field(each, f"{path}.matchFields[{index}]", errors)
@@ -140,6 +138,16 @@ def _read_field(
         return _FieldTest(requirement.key, values[0], operator == NODE_SELECTOR_OPERATOR_IN)
     errors.append(str(error))
     return None
+
+
+def _tell(errors: list[str]) -> str:
+    """One error as it is, several as a list."""
+    if len(errors) == 1:
+        return errors[0]
+    # The errors of a term's expressions come as a list already, and lists are not nested. A single
+    # error begins with its path, never with a bracket.
+    flat = (error[1:-1] if error.startswith("[") else error for error in errors)
+    return f"[{', '.join(flat)}]"
 
 
 # Showing: the form in which Go's generated types print -----------------------------------------

@@ -136,6 +136,18 @@ def test_terms_are_alternatives(selector: NodeSelector, expected: bool) -> None:
             id="one-error",
         ),
         pytest.param(
+            node_selector(term(requirement("zone", "In"), requirement("rack", "NotIn"))),
+            "&NodeSelector{NodeSelectorTerms:[]NodeSelectorTerm{NodeSelectorTerm{MatchExpressions:"
+            "[]NodeSelectorRequirement{NodeSelectorRequirement{Key:zone,Operator:In,Values:[],},"
+            "NodeSelectorRequirement{Key:rack,Operator:NotIn,Values:[],},},"
+            "MatchFields:[]NodeSelectorRequirement{},},},}: "
+            "[nodeSelectorTerms[0].matchExpressions[0].values: Invalid value: null: "
+            "for 'in', 'notin' operators, values set can't be empty, "
+            "nodeSelectorTerms[0].matchExpressions[1].values: Invalid value: null: "
+            "for 'in', 'notin' operators, values set can't be empty]",
+            id="two-errors-of-one-term",
+        ),
+        pytest.param(
             node_selector(
                 term(requirement("zone", "Like", "z*", "y")),
                 term(),
