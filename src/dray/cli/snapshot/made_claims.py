@@ -1,0 +1,71 @@
+"""Claims as the controller makes them from templates, and whose they are.
+
+Upstream counterpart: pkg/controller/resourceclaim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from typing import Final
+
+from dray.api.core import Pod
+from dray.api.meta import ObjectMeta, OwnerReference
+from dray.api.resource import ResourceClaim, ResourceClaimTemplate
+from dray.cli.snapshot.names import ObjectName
+
+__all__ = ["POD_CLAIM_NAME_ANNOTATION", "claim_from_template", "controls"]
+
+POD_CLAIM_NAME_ANNOTATION: Final = "resource.kubernetes.io/pod-claim-name"
+
+# A server adds a hyphen and five characters, and the whole is to keep within 63.
+_GENERATED_BASE_MAX: Final = 57
+
+
+def claim_from_template(
+    pod: Pod, entry: str, template: ResourceClaimTemplate, taken: Container[ObjectName]
+) -> ResourceClaim:
+    """The claim the controller would make for the pod, with a name that is not taken."""
+    base = _generated_base(pod.metadata.name, entry)
+    name = base.rstrip("-.")
+    number = 1
+    while ObjectName(pod.metadata.namespace, name) in taken:
+        number += 1
+        name = f"{base.rstrip('-.')}-{number}"
+    made = template.spec
+    owner = OwnerReference(
+        api_version="v1",
+        kind="Pod",
+        name=pod.metadata.name,
+        uid=pod.metadata.uid,
+        controller=True,
+    )
+    metadata = ObjectMeta(
+        name=name,
+        generate_name=base,
+        namespace=pod.metadata.namespace,
+        labels=made.metadata.labels,
+        annotations={**made.metadata.annotations, POD_CLAIM_NAME_ANNOTATION: entry},
+        owner_references=(owner,),
+    )
+    return ResourceClaim(metadata=metadata, spec=made.spec)
+
+
+def _generated_base(pod: str, entry: str) -> str:
+    """Both names; if they are too long together, each is cut in proportion."""
+    base = f"{pod}-{entry}-"
+    if len(base) <= _GENERATED_BASE_MAX:
+        return base
+    pod_length, entry_length = (
+        len(part) * _GENERATED_BASE_MAX // len(base) for part in (pod, entry)
+    )
+    return f"{pod[:pod_length]}-{entry[:entry_length]}"
+
+
+def controls(pod: Pod, claim: ResourceClaim) -> bool:
+    """Whether the claim belongs to this pod. A manifest has no uid yet: then the name decides."""
+    for owner in claim.metadata.owner_references:
+        if owner.controller:
+            if owner.uid and pod.metadata.uid:
+                return owner.uid == pod.metadata.uid
+            return owner.kind == "Pod" and owner.name == pod.metadata.name
+    return False
