@@ -7,6 +7,7 @@ devices. May not: allocation (dray.allocator), showing answers.
 
 from __future__ import annotations
 
+from dray.cli.snapshot.extended import ExtendedResources
 from dray.cli.snapshot.fleet import ANY_NODE
 from dray.cli.snapshot.names import ObjectName, SubjectKind
 from dray.cli.snapshot.placement import Against, NodeTerms, Place, PodPlacement
@@ -24,6 +25,7 @@ __all__ = [
     "Against",
     "AllocatedClaim",
     "Consumer",
+    "ExtendedResources",
     "Holder",
     "NodeTerms",
     "ObjectName",

@@ -53,6 +53,7 @@ class Against(Enum):
     NODE_SELECTOR = "NodeSelector"
     NODE_AFFINITY = "NodeAffinity"
     ALLOCATED_CLAIM = "AllocatedClaim"
+    EXTENDED_RESOURCE = "ExtendedResource"
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from dray.api.core import POD_PHASE_FAILED, POD_PHASE_SUCCEEDED, Pod, PodResourc
 from dray.api.resource import ResourceClaim
 from dray.api.wire import Time
 from dray.cli.errors import CommandError
+from dray.cli.snapshot.extended import EXTENDED_CLAIM_ANNOTATION, ExtendedResources
 from dray.cli.snapshot.made_claims import POD_CLAIM_NAME_ANNOTATION, claim_from_template, controls
 from dray.cli.snapshot.names import ObjectName, Reference, SubjectKind, hint_for, listed
 from dray.cli.snapshot.placement import Against, NodeTerms, Place, PodPlacement
@@ -75,10 +76,21 @@ class Resolver:
         self._look_at(name, pod)
         for entry in pod.spec.resource_claims:
             self._resolve_entry(name, pod, entry)
-        return self._subject(reference.kind, name, pod, self._places(name, pod))
+        extended = self._extended(name, pod)
+        made_before = self._made_for_resources(name, pod)
+        if made_before is not None:
+            self._take(made_before, pod)
+        places = self._places(name, pod, extended)
+        still_wanted = extended.classes and made_before is None
+        return self._subject(reference.kind, name, pod, places, extended if still_wanted else None)
 
     def _subject(
-        self, kind: SubjectKind, name: ObjectName, pod: Pod | None, places: Mapping[str, Place]
+        self,
+        kind: SubjectKind,
+        name: ObjectName,
+        pod: Pod | None,
+        places: Mapping[str, Place],
+        extended: ExtendedResources | None = None,
     ) -> Subject:
         return Subject(
             kind=kind,
@@ -89,6 +101,7 @@ class Resolver:
             places=places,
             problems=tuple(self._problems),
             notes=tuple(self._notes),
+            extended=extended,
         )
 
     # The pod itself -----------------------------------------------------------------------------
@@ -96,9 +109,7 @@ class Resolver:
     def _look_at(self, name: ObjectName, pod: Pod) -> None:
         gates = [gate.name for gate in pod.spec.scheduling_gates]
         if gates:
-            text = (
-                f"pod {name} is not scheduled as long as it has scheduling gates: {listed(gates)}"
-            )
+            text = f"pod {name} is not scheduled while it has scheduling gates: {listed(gates)}"
             self._problems.append(Problem(ProblemKind.SCHEDULING_GATED, text))
         if pod.status.phase in (POD_PHASE_SUCCEEDED, POD_PHASE_FAILED):
             self._notes.append(f"pod {name} has ended ({pod.status.phase})")
@@ -109,15 +120,33 @@ class Resolver:
         if pod.spec.scheduler_name not in ("", _DEFAULT_SCHEDULER):
             scheduler = quote(shorten(pod.spec.scheduler_name))
             self._notes.append(f"pod {name} is left to scheduler {scheduler}, which may differ")
-        if not pod.spec.resource_claims:
-            self._notes.append(f"pod {name} has no resourceClaims in its spec")
         self._notes += self._snapshot.pod_notes.get(name, ())
         # The time of a default is of no interest to any rule, and the pod has its defaults.
         received = receive(to_builtins(pod), now=_SOME_TIME, gates=self._snapshot.gates)
         for error in received.errors[:POD_ERRORS_MAX]:
             self._notes.append(f"pod {name}: {error}")
 
-    def _places(self, name: ObjectName, pod: Pod) -> dict[str, Place]:
+    def _extended(self, name: ObjectName, pod: Pod) -> ExtendedResources:
+        extended = ExtendedResources.of(pod, self._snapshot.classes.values())
+        for resource, class_name in extended.classes.items():
+            which = f"device class {quote(class_name)}"
+            self._notes.append(f"pod {name}: resource {shorten(resource)} stands for {which}")
+        if not (pod.spec.resource_claims or extended.classes):
+            self._notes.append(f"pod {name} asks for no devices")
+        return extended
+
+    def _made_for_resources(self, name: ObjectName, pod: Pod) -> ResourceClaim | None:
+        """The claim that a scheduler made for the extended resources of the pod before."""
+        for full, claim in self._snapshot.claims.items():
+            if (
+                full.namespace == name.namespace
+                and claim.metadata.annotations.get(EXTENDED_CLAIM_ANNOTATION) == "true"
+                and controls(pod, claim)
+            ):
+                return claim
+        return None
+
+    def _places(self, name: ObjectName, pod: Pod, extended: ExtendedResources) -> dict[str, Place]:
         snapshot = self._snapshot
         placement = PodPlacement(pod, labels_known=not snapshot.nodes_made_up)
         if snapshot.nodes_made_up and placement.reads_labels:
@@ -129,6 +158,10 @@ class Resolver:
             text = f"pod {name}: required node affinity cannot be read: {error}"
             self._problems.append(Problem(ProblemKind.SELECTOR_UNREADABLE, text))
         places = {node.metadata.name: placement.place(node) for node in snapshot.nodes.values()}
+        for node, place in places.items() if not snapshot.nodes_made_up else ():
+            reason = extended.lacking(snapshot.nodes[node])
+            if place.ok and reason:
+                places[node] = Place(node, Against.EXTENDED_RESOURCE, reason)
         for one in self._allocated:
             usable = set(one.nodes)
             reason = f"claim {one.name} is allocated for other nodes"

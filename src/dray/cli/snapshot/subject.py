@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from dray.api.core import Pod
+from dray.api.core import Node, Pod
 from dray.api.resource import ResourceClaim
+from dray.cli.snapshot.extended import ExtendedResources
 from dray.cli.snapshot.names import ObjectName, SubjectKind
 from dray.cli.snapshot.placement import Place
 
@@ -84,6 +85,7 @@ class Subject:
 
     `claims` are those to allocate and `allocated` those that are, each in the pod's order. `places`
     has every node of the dump, devices not looked at; to a claim alone all nodes are the same.
+    `extended` is there if the pod asks for devices by resource names: `claims_on` has that claim.
     """
 
     kind: SubjectKind
@@ -94,6 +96,7 @@ class Subject:
     places: Mapping[str, Place]
     problems: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()
+    extended: ExtendedResources | None = None
 
     @property
     def title(self) -> str:
@@ -103,3 +106,9 @@ class Subject:
     def nodes(self) -> tuple[str, ...]:
         """The nodes with nothing against them so far."""
         return tuple(place.node for place in self.places.values() if place.ok)
+
+    def claims_on(self, node: Node) -> tuple[ResourceClaim, ...]:
+        """All claims to allocate on this node, in a scheduler's order."""
+        claims = tuple(wanted.claim for wanted in self.claims)
+        special = self.extended.claim_for(node) if self.extended else None
+        return claims if special is None else (*claims, special)

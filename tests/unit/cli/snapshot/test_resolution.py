@@ -238,7 +238,7 @@ def test_entries_for_the_same_claim_are_one(load: Load) -> None:
             pod(NAMED, spec="schedulerName: volcano"),
             'pod ml/train is left to scheduler "volcano", which may differ',
         ),
-        (pod(), "pod ml/train has no resourceClaims in its spec"),
+        (pod(), "pod ml/train asks for no devices"),
         (
             pod(NAMED, spec="tolerashuns: []"),
             "spec.tolerashuns: unknown field, passed over; did you mean tolerations?",
@@ -318,3 +318,44 @@ def test_a_name_that_is_not_there_comes_with_advice(
 
 def test_what_was_asked_about_is_named(load: Load) -> None:
     assert load(CLUSTER, claim()).subject("claim/shared", "ml").name == ObjectName("ml", "shared")
+
+
+EXTENDED = "initContainers: [{name: i, image: x, resources: {limits: {example.com/gpu: 2}}}]"
+EXTENDED_CLASS = """
+    apiVersion: resource.k8s.io/v1
+    kind: DeviceClass
+    metadata: {name: extended}
+    spec: {extendedResourceName: example.com/gpu}
+    """
+
+
+def test_a_resource_that_stands_for_devices_makes_a_claim_per_node(load: Load) -> None:
+    plugin = """
+        apiVersion: v1
+        kind: Node
+        metadata: {name: n3}
+        status: {allocatable: {example.com/gpu: 4}}
+        """
+    snapshot = load(CLUSTER, plugin, EXTENDED_CLASS, claim(), pod(NAMED, spec=EXTENDED))
+    subject = snapshot.subject("pod/train", "ml")
+    assert subject.nodes == ("n1", "n2", "n3")
+    note = 'pod ml/train: resource example.com/gpu stands for device class "extended"'
+    assert subject.notes == (note,)
+    nodes = snapshot.nodes.values()
+    names = [[one.metadata.name for one in subject.claims_on(node)] for node in nodes]
+    assert names == [["shared", "<extended-resources>"]] * 2 + [["shared"]]
+
+
+def test_a_resource_nobody_offers_speaks_against_a_node(load: Load) -> None:
+    subject = load(CLUSTER, claim(), pod(NAMED, spec=EXTENDED)).subject("pod/train", "ml")
+    assert subject.nodes == ()
+    assert subject.extended is None
+    assert subject.places["n1"].against is Against.EXTENDED_RESOURCE
+
+
+def test_a_claim_that_was_made_for_resources_before_is_found(load: Load) -> None:
+    metadata = OWNED.replace("pod-claim-name: gpu", "extended-resource-claim: 'true'")
+    made = claim("train-extended-resources-x", metadata=metadata)
+    subject = load(CLUSTER, EXTENDED_CLASS, made, pod(spec=EXTENDED)).subject("pod/train", "ml")
+    assert [str(one.name) for one in subject.claims] == ["ml/train-extended-resources-x"]
+    assert subject.extended is None

@@ -1,0 +1,159 @@
+"""Devices that a pod asks for as extended resources, in its containers' resource requests.
+
+A resource can stand for a device class: by the name the class gives it, or as
+`deviceclass.resource.kubernetes.io/CLASS`. On nodes where no device plugin offers the resource, a
+scheduler allocates devices for it, through a claim that it makes up for the pod. That claim differs
+from node to node, because nodes differ in what their plugins offer.
+
+Init containers end before others start, so they use the devices of those that come after them, and
+one another's; only what is missing then is asked for in addition. Upstream counterparts: the
+scheduler's extendeddynamicresources.go and its extendedresourcecache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from dray.api.core import Container, Node, Pod
+from dray.api.meta import ObjectMeta, OwnerReference
+from dray.api.pod_resources import is_extended_resource, is_sidecar, sum_requests
+from dray.api.quantity import Quantity
+from dray.api.resource import (
+    ALLOCATION_MODE_EXACT_COUNT,
+    DeviceClaim,
+    DeviceClass,
+    DeviceRequest,
+    ExactDeviceRequest,
+    ResourceClaim,
+    ResourceClaimSpec,
+)
+from dray.errors import shorten
+
+__all__ = [
+    "EXTENDED_CLAIM_ANNOTATION",
+    "EXTENDED_CLAIM_NAME",
+    "ExtendedResources",
+    "classes_by_resource",
+]
+
+EXTENDED_CLAIM_ANNOTATION: Final = "resource.kubernetes.io/extended-resource-claim"
+
+# Not a valid name, so that no claim of a cluster can have it.
+EXTENDED_CLAIM_NAME: Final = "<extended-resources>"
+
+_CLASS_PREFIX: Final = "deviceclass.resource.kubernetes.io/"
+
+
+@dataclass(frozen=True, slots=True)
+class ExtendedResources:
+    """What a pod asks for beside cpu, memory and the like."""
+
+    pod: Pod
+    classes: Mapping[str, str]  # resources that stand for devices → device class
+    others: Mapping[str, Quantity]  # those that only a device plugin can offer
+
+    @classmethod
+    def of(cls, pod: Pod, classes: Iterable[DeviceClass]) -> ExtendedResources:
+        wanted = {
+            name: amount
+            for name, amount in sum_requests(pod.spec).items()
+            if not amount.is_zero and (is_extended_resource(name) or name.startswith(_CLASS_PREFIX))
+        }
+        known = classes_by_resource(classes) if wanted else {}
+        return cls(
+            pod,
+            {name: known[name].metadata.name for name in wanted if name in known},
+            {name: amount for name, amount in wanted.items() if name not in known},
+        )
+
+    def claim_for(self, node: Node) -> ResourceClaim | None:
+        """The claim a scheduler would allocate on this node; None where plugins offer it all."""
+        allocatable = node.status.allocatable
+        names = [
+            name for name in self.classes if name not in allocatable or allocatable[name].is_zero
+        ]
+        if not names:
+            return None
+        metadata = self.pod.metadata
+        owner = OwnerReference(
+            api_version="v1", kind="Pod", name=metadata.name, uid=metadata.uid, controller=True
+        )
+        return ResourceClaim(
+            metadata=ObjectMeta(
+                name=EXTENDED_CLAIM_NAME,
+                generate_name=f"{metadata.name}-extended-resources-",
+                namespace=metadata.namespace,
+                annotations={EXTENDED_CLAIM_ANNOTATION: "true"},
+                owner_references=(owner,),
+            ),
+            spec=ResourceClaimSpec(devices=DeviceClaim(requests=tuple(self._requests(names)))),
+        )
+
+    def lacking(self, node: Node) -> str:
+        """Why this node cannot offer what only a device plugin can; empty if it can."""
+        for name, amount in self.others.items():
+            offered = node.status.allocatable.get(name)
+            if offered is None or offered.is_zero:
+                return f"has no {shorten(name)}, and no device class in the dump stands for it"
+            if offered < amount:
+                return f"has {offered} {shorten(name)}, the pod asks for {amount}"
+        return ""
+
+    def _requests(self, names: Iterable[str]) -> list[DeviceRequest]:
+        found: list[DeviceRequest] = []
+        for name in sorted(names):
+            for request, count in _counts(self.pod, name):
+                exactly = ExactDeviceRequest(
+                    device_class_name=self.classes[name],
+                    allocation_mode=ALLOCATION_MODE_EXACT_COUNT,
+                    count=count,
+                )
+                found.append(DeviceRequest(name=request, exactly=exactly))
+        return sorted(found, key=lambda request: request.name)
+
+
+def classes_by_resource(classes: Iterable[DeviceClass]) -> dict[str, DeviceClass]:
+    """Which class each resource stands for; of two with one name the newer, then the smaller."""
+    found: dict[str, DeviceClass] = {}
+    # The one that counts comes last. Equal times keep the order of names.
+    by_name = sorted(classes, key=lambda one: one.metadata.name, reverse=True)
+    for one in sorted(by_name, key=_created):
+        if one.spec.extended_resource_name:
+            found[one.spec.extended_resource_name] = one
+        found[f"{_CLASS_PREFIX}{one.metadata.name}"] = one
+    return found
+
+
+def _created(one: DeviceClass) -> float:
+    created = one.metadata.creation_timestamp
+    return created.instant.timestamp() if created else float("-inf")
+
+
+def _counts(pod: Pod, resource: str) -> Iterator[tuple[str, int]]:
+    """Names of requests for this resource, and how many devices each is for."""
+    containers = (*pod.spec.init_containers, *(pod.spec.containers or ()))
+    lasting: dict[int, int] = {}
+    passing: dict[int, int] = {}
+    for index, container in enumerate(containers):
+        amount = container.resources.requests.get(resource)
+        count = amount.as_int() if amount is not None else None
+        if not count:
+            continue
+        is_passing = index < len(pod.spec.init_containers) and not is_sidecar(container)
+        (passing if is_passing else lasting)[index] = count
+    missing = {
+        index: count - sum(held for later, held in lasting.items() if later >= index)
+        for index, count in passing.items()
+    }
+    if any(count > 0 for count in missing.values()):
+        # One after the other, so that what is there for the one that lacks most is enough.
+        most = max(missing, key=lambda index: (missing[index], -index))
+        lasting[most] = missing[most]
+    for index, count in lasting.items():
+        yield _request_name(index, containers[index], resource), count
+
+
+def _request_name(index: int, container: Container, resource: str) -> str:
+    return f"container-{index}-request-{sorted(container.resources.requests).index(resource)}"
