@@ -101,7 +101,8 @@ def hint_for(name: ObjectName, known: Iterable[ObjectName], plural: str) -> str:
     """Where the name is, what is like it, or how to get what is missing."""
     names = list(known)
     if not names:
-        return f"the dump has none at all: kubectl get {plural} -A -o yaml"
+        everywhere = " -A" if name.namespace else ""
+        return f"the dump has none at all: kubectl get {plural}{everywhere} -o yaml"
     elsewhere = sorted(one.namespace for one in names if one.name == name.name)
     if elsewhere:
         return f"it is in namespace {listed(elsewhere)}"

@@ -70,5 +70,5 @@ def test_a_request_in_order_is_no_problem(load: Load) -> None:
 def test_a_dump_without_any_class_says_how_to_get_them(load: Load) -> None:
     text = claim("{name: a, exactly: {deviceClassName: gpu.example.com}}")
     (problem,) = load(text).subject("claim/c", "ml").problems
-    assert problem.hint == "the dump has none at all: kubectl get deviceclasses -A -o yaml"
+    assert problem.hint == "the dump has none at all: kubectl get deviceclasses -o yaml"
     assert problem.missing == "gpu.example.com"
