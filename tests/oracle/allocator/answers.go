@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"sort"
 	"time"
 
@@ -16,6 +17,8 @@ import (
 
 // shareID stands for the random one of every share.
 const shareID types.UID = "00000000-0000-0000-0000-000000000000"
+
+var address = regexp.MustCompile(`0x[0-9a-f]{6,}`)
 
 type answer struct {
 	Name    string                         `json:"name,omitempty"`
@@ -108,7 +111,8 @@ func (o *oracle) attempt(line []byte) (a answer) {
 		if ctx.Err() != nil {
 			return answer{Timeout: true, UpstreamSteps: a.UpstreamSteps}
 		}
-		a.Error = err.Error()
+		// Printed Go values have addresses in them.
+		a.Error = address.ReplaceAllString(err.Error(), "<address>")
 		a.NodeOnly = errors.Is(err, structured.ErrFailedAllocationOnNode)
 		return a
 	}

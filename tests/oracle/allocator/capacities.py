@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.oracle.allocator.world import Object, World, amount
 
 # Values of each capacity: that of a device, the ones a policy or a request may name.
-MEMORY = ("16Gi", ("2Gi", "4Gi", "8Gi", "6Gi", "3Gi", "1Gi", "16Gi"))
+MEMORY = ("16Gi", ("2Gi", "1Gi", "4Gi", "8Gi", "6Gi", "3Gi", "1Gi", "2048Mi", "1536Mi", "16Gi"))
 CORES = ("8", ("1", "2", "4", "8", "3", "5000m"))
 FRACTIONS = ("2500m", ("500m", "750m", "1", "1250m", "1500m", "2", "600m", "1"))
 
@@ -109,16 +109,13 @@ def fraction_policy(world: World) -> Object:
     return made
 
 
-def wanted(world: World) -> Object:
-    """The capacity a request asks for."""
-    made: Object = {}
-    if world.about("capacity"):
-        if world.chance(0.8):
-            made["memory"] = world.choice(MEMORY[1])
-        if world.chance(0.15):
-            made["cores"] = world.choice(CORES[1])
-    if world.about("fractions") and world.chance(0.85):
-        made["bandwidth"] = world.choice(FRACTIONS[1])
+def wanted(world: World, witness: Object) -> Object:
+    """The capacity a request asks for, mostly some that the witness has."""
+    names = list(witness.get("capacity", ())) if world.chance(0.9) else ["memory", "cores"]
+    values = {"memory": MEMORY[1], "cores": CORES[1]}
+    made: Object = {
+        name: world.choice(values.get(name, FRACTIONS[1])) for name in names if world.chance(0.75)
+    }
     if world.fault == "capacity" and world.chance(0.4):
         name = world.choice(("memory", "bandwidth", "cores", "unheard"))
         made[name] = world.choice(

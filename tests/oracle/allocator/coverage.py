@@ -224,7 +224,7 @@ def main() -> int:
     write = sys.stdout.write
     seeds = range(options.seed, options.seed + options.cases)
     cases = [case(seed) for seed in seeds]
-    answers = ask(cases)
+    answers = ask(cases, "-timeout", "500ms")
     total: collections.Counter[str] = collections.Counter(map(outcome, answers))
     write("".join(f"{count:7} {name}\n" for name, count in total.most_common()))
     devices_of = [
@@ -270,7 +270,7 @@ def searched(one: Object, answer: Object) -> bool:
 def tell(name: str, cases: list[Object], answers: list[Object]) -> None:
     changed = [ablated(one, name) for one in cases]
     pairs = [(answer, one) for answer, one in zip(answers, changed, strict=True) if one is not None]
-    again = ask([one for _, one in pairs], "-repeats", "1")
+    again = ask([one for _, one in pairs], "-repeats", "1", "-timeout", "100ms")
     ends = collections.Counter(outcome(answer) for answer, _ in pairs)
     caused = {"refusal": 0, "success": 0, "other": 0}
     for (answer, _), other in zip(pairs, again, strict=True):

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from tests.oracle.allocator.world import ATTRIBUTES, LISTS, SHARED_DOMAIN, World
+from tests.oracle.allocator.world import ATTRIBUTES, LISTS, SHARED_DOMAIN, Object, World
 
 
 def by_driver(driver: str) -> str:
     return f'device.driver == "{driver}"'
 
 
-def selector(world: World, driver: str) -> str:
-    """A selector that compiles, and that rarely fails on a device of the driver."""
+def selector(world: World, driver: str, witness: Object) -> str:
+    """A selector that compiles, rarely fails on the driver's devices and may suit the witness."""
     attributes = f'device.attributes["{driver}"]'
-    model = world.choice(ATTRIBUTES["model"][1])
-    numa = world.choice(ATTRIBUTES["numa"][1])
+    published = witness.get("attributes", {}) if world.chance(0.88) else {}
+    model = published.get("model", {}).get("string", world.choice(ATTRIBUTES["model"][1]))
+    numa = published.get("numa", {}).get("int", world.choice(ATTRIBUTES["numa"][1]))
     version = world.choice(("1.5.0", "2.0.0", "2.1.0"))
     choices: dict[str, float] = {
         f'"model" in {attributes} && {attributes}.model == "{model}"': 5,
-        f'has({attributes}.model) && {attributes}["model"] != "{model}"': 4,
+        f'has({attributes}.model) && {attributes}["model"] != "{model}"': 1.5,
         f"!has({attributes}.numa) || {attributes}.numa in [{numa}, {(numa + 1) % 3}]": 4,
         f'{attributes}.?model.orValue("t4") == "{model}"': 3,
-        f"has({attributes}.numa) ? {attributes}.numa >= {numa} : false": 3,
+        f"has({attributes}.numa) ? {attributes}.numa >= {numa} : true": 3,
         f"has({attributes}.fast) && {attributes}.fast": 2,
         f'has({attributes}.version) && {attributes}.version.isGreaterThan(semver("{version}"))': 2,
         f'{attributes}.?version.orValue(semver("0.1.0")).compareTo(semver("{version}")) < 0': 2,
@@ -42,7 +43,7 @@ def selector(world: World, driver: str) -> str:
             "device.allowMultipleAllocations == false": 1,
         }
     if world.about("lists"):
-        link = world.choice(LISTS["links"][1])
+        link = published.get("links", {}).get("strings", LISTS["links"][1])[0]
         choices |= {
             f'has({attributes}.links) && "{link}" in {attributes}.links': 2,
             f'has({attributes}.links) && {attributes}.links.includes("{link}")': 4,

@@ -89,8 +89,8 @@ def node_selector(world: World, *, matching: bool) -> Object:
     return {"nodeSelectorTerms": terms}
 
 
-def placement(world: World, *, here: float) -> Object:
-    """Where a slice or a device is: on the node of the case or on others."""
+def placement(world: World, *, here: float) -> tuple[Object, bool]:
+    """Where a slice or a device is, and whether that includes the node of the case."""
     matching = world.chance(here)
     weights = {"nodeName": 5.0, "allNodes": 0.6, "nodeSelector": 0.6}
     if world.about("nodes") or world.fault in ("terms", "node selector"):
@@ -98,10 +98,10 @@ def placement(world: World, *, here: float) -> Object:
     way = world.pick(weights)
     if way == "nodeName":
         others = [name for name in NODES if name != world.node]
-        return {"nodeName": world.node if matching else world.choice(others)}
+        return {"nodeName": world.node if matching else world.choice(others)}, matching
     if way == "allNodes":
-        return {"allNodes": True}
-    return {"nodeSelector": node_selector(world, matching=matching)}
+        return {"allNodes": True}, True
+    return {"nodeSelector": node_selector(world, matching=matching)}, matching
 
 
 def attribute(world: World, kind: str, value: object) -> Object:
@@ -113,7 +113,7 @@ def attribute(world: World, kind: str, value: object) -> Object:
 def attributes(world: World, driver: str) -> Object:
     made: Object = {}
     for name, (kind, values) in ATTRIBUTES.items():
-        if not world.chance(0.9 if name == "model" else 0.75):
+        if not world.chance(0.93):
             continue
         key = f"{driver}/{name}" if "/" not in name and world.chance(0.1) else name
         if kind == "int" and world.chance(0.03):
@@ -157,7 +157,7 @@ def counters_consumed(world: World, sets: list[Object]) -> list[Object]:
             else:
                 entry["counters"]["unknown"] = {"value": "1"}
         if world.about("groups") and world.chance(0.7):
-            entry["compatibilityGroups"] = world.some(("mig", "vgpu", "raw"), 2)
+            entry["compatibilityGroups"] = world.some(("mig", "vgpu"), 2)
         made.append(entry)
     return made
 
@@ -212,9 +212,7 @@ def pool(world: World, driver: str, name: str, names: Iterator[str]) -> list[Obj
     counted = world.about("counters", "groups") and world.chance(0.85)
     sets = counter_sets(world) if counted else []
     generation = world.random.randint(1, 3)
-    device_count = (
-        world.random.randint(1, 5) if world.about("scarcity") else world.random.randint(2, 7)
-    )
+    device_count = world.random.randint(*((1, 4) if world.about("scarcity") else (3, 8)))
     if world.about("limit") and world.chance(0.6):
         device_count = world.random.randint(20, DEVICES_LIMIT_THEME)
     slice_count = min(world.pick({1: 6, 2: 3, 3: 1.5}), device_count)
@@ -223,10 +221,11 @@ def pool(world: World, driver: str, name: str, names: Iterator[str]) -> list[Obj
         world.random.shuffle(device_names)
     if world.fault == "duplicate device" and device_count > 1 and world.chance(0.6):
         device_names[-1] = device_names[0]
-    together = placement(world, here=0.85) if world.chance(0.6) else None
-    made = []
+    first = not world.stock
+    together = placement(world, here=0.97 if first else 0.8) if world.chance(0.65) else None
+    made, reachable = [], []
     for index in range(slice_count):
-        own = together or placement(world, here=0.7)
+        own, matching = together or placement(world, here=0.75)
         devices = [
             device(world, driver, device_name, sets)
             for device_name in device_names[index::slice_count]
@@ -235,19 +234,25 @@ def pool(world: World, driver: str, name: str, names: Iterator[str]) -> list[Obj
             own = {"perDeviceNodeSelection": True}
             for each in devices:
                 if world.chance(0.97):
-                    each.update(placement(world, here=0.75))
+                    selection, matching = placement(world, here=0.75)
+                    each.update(selection)
+                    reachable += [each] if matching else []
+        elif matching:
+            reachable += devices
         spec: Object = {**own, "devices": devices}
-        if world.about("operations") and world.chance(0.6):
+        if world.about("operations") and world.chance(0.5):
             spec["skipNodeOperations"] = ["*"]
         made.append(spec)
     while sets:
         share = sets if world.chance(0.7) else sets[:1]
-        made.append({**(together or placement(world, here=0.7)), "sharedCounters": share})
+        own, _ = together or placement(world, here=0.7)
+        made.append({**own, "sharedCounters": share})
         sets = sets[len(share) :]
     for spec in made:
         spec["driver"] = driver
         spec["pool"] = {"name": name, "generation": generation, "resourceSliceCount": len(made)}
     slices = [{"metadata": {"name": next(names)}, "spec": spec} for spec in made]
+    world.stock += [(driver, each) for each in reachable]
     return spoiled(world, slices, names)
 
 
@@ -258,7 +263,7 @@ def spoiled(world: World, slices: list[Object], names: Iterator[str]) -> list[Ob
 
     def another(generation: int, here: float) -> Object:
         spec = {
-            **placement(world, here=here),
+            **placement(world, here=here)[0],
             "driver": driver,
             "devices": [device(world, driver, "d0", []), device(world, driver, "old", [])],
             "pool": {**pool_of, "generation": generation},
@@ -325,6 +330,7 @@ def in_use(world: World, slices: list[Object]) -> tuple[list[Object], list[Objec
             name = dict(zip(("driver", "pool", "device"), key, strict=True))
             if not each.get("allowMultipleAllocations") or world.chance(0.08):
                 allocated.append(name)
+                world.stock = [entry for entry in world.stock if entry[1] is not each]
                 continue
             if world.chance(0.9):
                 identity = f"00000000-0000-4000-8000-{world.random.randrange(1 << 48):012x}"

@@ -8,6 +8,7 @@ from tests.oracle.allocator.world import (
     ATTRIBUTES,
     DERIVED_DOMAIN,
     LISTS,
+    SHARED_DOMAIN,
     Object,
     World,
 )
@@ -31,13 +32,13 @@ def classes(world: World) -> list[Object]:
     for index, driver in enumerate(world.drivers):
         selectors = [cel(expressions.by_driver(driver))]
         if world.chance(0.15):
-            selectors.append(cel(expressions.selector(world, driver)))
+            selectors.append(cel(expressions.selector(world, driver, {})))
         made.append((f"class-{index}", selectors))
     if world.chance(0.35):
         made.append(("class-any", []))
     if world.chance(0.25):
         driver = world.choice(world.drivers)
-        made.append(("class-chosen", [cel(expressions.selector(world, driver))]))
+        made.append(("class-chosen", [cel(expressions.selector(world, driver, {}))]))
     written = []
     for name, selectors in made:
         if world.fault in ("class compile", "class failing") and world.chance(0.5):
@@ -54,8 +55,13 @@ def classes(world: World) -> list[Object]:
     return written
 
 
-def toleration(world: World) -> Object:
-    made: Object = {}
+def toleration(world: World, witness: Object) -> Object:
+    taints = witness.get("taints")
+    if taints and world.chance(0.6):
+        taint = world.choice(taints)
+        made = {name: it for name, it in taint.items() if name != "effect" or world.chance(0.5)}
+        return made if "value" in made else {**made, "operator": "Exists"}
+    made = {}
     operator = world.pick({"Exists": 5, "Equal": 4, "": 3, "Future": 0.3})
     if operator:
         made["operator"] = operator
@@ -78,29 +84,41 @@ def count(world: World) -> int:
     return world.pick({0: 0.1, 1: 10, 2: 5, 3: 2, 4: 0.8, 5: 0.5})
 
 
-def wish(world: World, driver: str) -> Object:
+def witness_of(world: World) -> tuple[str, Object]:
+    """A driver, and a device of it that could be what a request is after."""
+    if world.stock and world.chance(0.93):
+        return world.choice(world.stock)
+    return world.choice(world.drivers), {}
+
+
+def wish(world: World, driver: str, witness: Object) -> Object:
     """What exact requests and alternatives have in common."""
     own = f"class-{world.drivers.index(driver)}"
     others = [name for name in world.class_names if name != own]
     made: Object = {
-        "deviceClassName": world.choice(others) if others and world.chance(0.2) else own
+        "deviceClassName": world.choice(others) if others and world.chance(0.12) else own
     }
-    if world.chance(0.22 if world.about("all") else 0.02):
+    if world.chance(0.3 if world.about("all") else 0.02):
         made["allocationMode"] = "All"
     else:
         made["allocationMode"] = "ExactCount"
         wanted_count = count(world)
+        if not world.about("limit") and world.fault != "count" and world.chance(0.9):
+            wanted_count = min(wanted_count, max(world.budget, 1))
         if wanted_count:
             made["count"] = wanted_count
     selectors = [
-        cel(expressions.selector(world, driver)) for _ in range(world.pick({0: 6, 1: 5, 2: 1}))
+        cel(expressions.selector(world, driver, witness))
+        for _ in range(world.pick({0: 7, 1: 4, 2: 0.6}))
     ]
     if selectors:
         made["selectors"] = selectors
-    if world.about("taints") and world.chance(0.65):
-        made["tolerations"] = [toleration(world) for _ in range(world.random.randint(1, 2))]
+    if world.about("taints") and world.chance(0.75):
+        made["tolerations"] = [
+            toleration(world, witness) for _ in range(world.random.randint(1, 2))
+        ]
     if world.about("capacity", "fractions"):
-        capacity = wanted(world)
+        capacity = wanted(world, witness)
         if capacity:
             made["capacity"] = {"requests": capacity}
     if world.about("derived") and world.chance(0.8):
@@ -119,17 +137,17 @@ def derived_attributes(world: World, driver: str) -> list[Object]:
 
 
 def request(world: World, name: str) -> Object:
-    driver = world.choice(world.drivers)
+    driver, witness = witness_of(world)
     if world.about("prioritized", "limit") and world.chance(0.55):
         subs = world.pick({1: 1, 2: 6, 3: 3, 4: 1, 8: 0.3})
         names = world.random.sample([f"s{index}" for index in range(8)], subs)
         alternatives = []
         for sub in names:
-            if world.chance(0.3):
-                driver = world.choice(world.drivers)
-            alternatives.append({"name": sub, **wish(world, driver)})
+            if world.chance(0.4):
+                driver, witness = witness_of(world)
+            alternatives.append({"name": sub, **wish(world, driver, witness)})
         return {"name": name, "firstAvailable": alternatives}
-    exactly = wish(world, driver)
+    exactly = wish(world, driver, witness)
     if world.about("admin") and world.chance(0.5):
         exactly["adminAccess"] = world.chance(0.85)
     return {"name": name, "exactly": exactly}
@@ -150,14 +168,19 @@ def scope(world: World, requests: list[Object]) -> list[str]:
 
 def constraint(world: World, requests: list[Object]) -> Object:
     driver = world.choice(world.drivers)
-    names = [name if "/" in name else f"{driver}/{name}" for name in ATTRIBUTES]
+    kind = world.pick({"matchAttribute": 6, "distinctAttribute": 4})
+    # Of the attributes with few values more devices agree, of the others more differ.
+    among = list(ATTRIBUTES) if world.chance(0.4) else ["fast", f"{SHARED_DOMAIN}/switch"]
+    if kind == "distinctAttribute":
+        among = ["model", "numa", "version"]
+    names = [name if "/" in name else f"{driver}/{name}" for name in among]
     if world.about("lists") and world.chance(0.75):
         names = [f"{driver}/{name}" for name in LISTS]
     if world.about("derived") and world.chance(0.75):
         names = [f"{DERIVED_DOMAIN}/group", f"{DERIVED_DOMAIN}/group", f"{driver}/model"]
     if world.chance(0.03):
         names = [f"{driver}/absent"]
-    made: Object = {world.pick({"matchAttribute": 6, "distinctAttribute": 4}): world.choice(names)}
+    made: Object = {kind: world.choice(names)}
     if world.chance(0.45):
         made["requests"] = scope(world, requests)
     if world.fault == "constraint" and world.chance(0.6):
@@ -166,16 +189,28 @@ def constraint(world: World, requests: list[Object]) -> Object:
     return {key: value for key, value in made.items() if value != []}
 
 
+def devices_wanted(made: Object) -> int:
+    wishes = made.get("firstAvailable") or [made["exactly"]]
+    # All devices are taken for two or three.
+    return min(int(wish.get("count", 2.5)) for wish in wishes)
+
+
 def claim(world: World, index: int, request_count: int) -> Object:
     names = ["r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7"]
     if world.chance(0.3):
         world.random.shuffle(names)
-    requests = [request(world, name) for name in names[:request_count]]
+    requests: list[Object] = []
+    for name in names[:request_count]:
+        if world.budget <= 0 and (index or requests) and world.chance(0.85):
+            break
+        made = request(world, name)
+        world.budget -= devices_wanted(made)
+        requests.append(made)
     devices: Object = {"requests": requests} if requests else {}
     about = world.about("constraints", "derived", "lists")
-    if requests and world.chance(0.75 if about else 0.05):
+    if requests and world.chance(0.65 if about else 0.05):
         devices["constraints"] = [
-            constraint(world, requests) for _ in range(world.pick({1: 6, 2: 2}))
+            constraint(world, requests) for _ in range(world.pick({1: 6, 2: 1.5}))
         ]
     if requests and world.about("config") and world.chance(0.8):
         devices["config"] = [
@@ -196,6 +231,7 @@ def claim_configuration(world: World, requests: list[Object]) -> Object:
 
 
 def claims(world: World) -> list[Object]:
+    world.budget = len(world.stock)
     claim_count = world.pick({0: 0.05, 1: 10, 2: 5, 3: 2, 4: 0.4, 5: 0.3})
     made = []
     for index in range(claim_count):

@@ -39,7 +39,7 @@ THEMES: Final[Mapping[str, tuple[tuple[str, ...], float]]] = {
     "operations": (("DRAOptionalNodeOperations",), 0.09),
     "pools": ((), 0.2),
     "prioritized": (("DRAPrioritizedList",), 0.25),
-    "scarcity": ((), 0.4),
+    "scarcity": ((), 0.25),
     "taints": (("DRADeviceTaints",), 0.19),
 }
 GATES: Final = tuple(sorted({gate for gates, _ in THEMES.values() for gate in gates}))
@@ -72,6 +72,11 @@ class World:
     # What to put wrong, if anything.
     fault: str | None
     class_names: list[str] = field(default_factory=list)
+    # Devices that the node can reach and that are free, each with its driver. Requests are made
+    # with one of them in mind, or else most claims would ask for what nobody has.
+    stock: list[tuple[str, Object]] = field(default_factory=list)
+    # How many devices requests may still want before all of them together want too many.
+    budget: int = 0
 
     def about(self, *themes: str) -> bool:
         return not self.themes.isdisjoint(themes)
