@@ -8,3 +8,22 @@ What may live here: the rules of allocation and the search. No I/O, no clock, no
 are drawn by a function the caller gives. Upstream counterpart:
 k8s.io/dynamic-resource-allocation/structured.
 """
+
+from __future__ import annotations
+
+from dray.allocator.allocator import Allocator, Plan
+from dray.allocator.answers import Allocation, Unsatisfiable
+from dray.allocator.features import Features
+from dray.allocator.inventory import Inventory
+from dray.allocator.occupancy import Occupancy, PoolID
+
+__all__ = [
+    "Allocation",
+    "Allocator",
+    "Features",
+    "Inventory",
+    "Occupancy",
+    "Plan",
+    "PoolID",
+    "Unsatisfiable",
+]

@@ -5,6 +5,7 @@ Upstream counterpart: Features in k8s.io/dynamic-resource-allocation/structured.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Self
 
@@ -50,7 +51,13 @@ class Features:
     @classmethod
     def of(cls, gates: FeatureGates) -> Self:
         """What a cluster with these feature gates switches on."""
-        return cls(**{name: all(map(gates.enabled, needed)) for name, needed in _GATES.items()})
+        return cls.by_gates(filter(gates.enabled, gates))
+
+    @classmethod
+    def by_gates(cls, names: Iterable[str]) -> Self:
+        """What these gates switch on, whatever the defaults of a cluster are."""
+        on = set(names)
+        return cls(**{name: on.issuperset(needed) for name, needed in _GATES.items()})
 
     @classmethod
     def everything(cls) -> Self:

@@ -2,7 +2,9 @@
 
 A case is one line of JSON on standard input; its answer is one line on standard output, in the
 same order, with the case's name. Whoever recorded what upstream does to the same inputs can
-compare. Suites: `validation`, `cel`. Other suites are refused by name.
+compare. Suites: `allocator`, `cel`, `validation`. Other suites are refused by name.
+
+allocator: see dray.testing.allocation.
 
 validation: `object`, and for updates `old`, are validated as they are, without defaults, by the
 hand-written rules alone: cases are recorded by calling upstream's validation functions, not a
@@ -49,6 +51,7 @@ from dray.api.resource import (
 from dray.api.wire import Time, replace
 from dray.cel import SELECTOR_COST_MAX, DeviceView, Environment, Selector, compile_selector
 from dray.errors import CELError, DrayError, FieldError
+from dray.testing.allocation import allocate_case
 from dray.validation import (
     device_class,
     device_taint_rule,
@@ -123,7 +126,11 @@ def evaluate_case(case: Case) -> dict[str, Any]:
 _STORED: Final = "StoredExpressions"
 _OF_A_DEVICE: Final = ("attributes", "capacity", "allowMultipleAllocations")
 
-SUITES: Final[Mapping[str, Suite]] = {"cel": evaluate_case, "validation": validate_case}
+SUITES: Final[Mapping[str, Suite]] = {
+    "allocator": allocate_case,
+    "cel": evaluate_case,
+    "validation": validate_case,
+}
 
 
 def answer(line: bytes, suite: Suite) -> dict[str, Any]:

@@ -1,0 +1,180 @@
+"""The devices of one node as a search sees them.
+
+A Layout turns pools into seats. Its key says all that a solution depends on, in terms that do not
+name the node: nodes with equal keys have the same answer, device for device, and the key is much
+cheaper than the answer.
+
+Upstream counterpart: the part of checkAvailableCounters that adds up what allocated devices draw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from functools import cached_property
+
+from dray.allocator.compatibility import Compatibility
+from dray.allocator.devices import PlacedDevice
+from dray.allocator.faces import FaceMaker, SliceFaces
+from dray.allocator.features import Features
+from dray.allocator.node_matching import node_matches
+from dray.allocator.occupancy import UNUSED, Occupancy, Usage
+from dray.allocator.pools import Pool
+from dray.allocator.preparation import Preparation
+from dray.allocator.problem import BadPool, CountersLeft, Problem, Seat
+from dray.api.core import Node
+from dray.api.resource import Device, ResourceSlice
+
+__all__ = ["OPTIONAL_NODE_OPERATIONS", "Layout"]
+
+OPTIONAL_NODE_OPERATIONS = "DRAOptionalNodeOperations"
+"""What a node declares that can do without the operations a slice says to skip."""
+
+
+class Layout:
+    """One node's pools, laid out for one set of claims."""
+
+    def __init__(
+        self,
+        node: Node,
+        pools: tuple[Pool, ...],
+        occupancy: Occupancy,
+        faces: FaceMaker,
+        features: Features,
+    ) -> None:
+        self.node = node
+        self.pools = pools
+        self.occupancy = occupancy
+        self._features = features
+        self._parts = tuple([_Part(pool, node, occupancy, faces, features) for pool in pools])
+
+    @cached_property
+    def key(self) -> Hashable:
+        return tuple([part.key for part in self._parts])
+
+    @cached_property
+    def devices(self) -> tuple[PlacedDevice, ...]:
+        """The devices of usable pools, in order."""
+        return tuple(placed for pool in self.pools if pool.usable for placed in pool.devices)
+
+    def problem(self, preparation: Preparation) -> Problem:
+        """What is to be solved on this node."""
+        seats: list[Seat] = []
+        counters: list[CountersLeft | None] = []
+        bad_pools = []
+        for place, part in enumerate(self._parts):
+            if not part.pool.usable:
+                bad_pools.append(BadPool(len(seats), place, bool(part.pool.invalid)))
+                continue
+            seats += part.seats(len(counters))
+            counters.append(part.counters)
+        return Problem(preparation, tuple(seats), tuple(counters), tuple(bad_pools))
+
+
+class _Part:
+    """One pool of a node."""
+
+    def __init__(
+        self,
+        pool: Pool,
+        node: Node,
+        occupancy: Occupancy,
+        faces: FaceMaker,
+        features: Features,
+    ) -> None:
+        self.pool = pool
+        self._features = features
+        self._usages = occupancy.pool(pool.id)
+        self._slices: tuple[SliceFaces, ...] = ()
+        self._unreachable = self._inoperable = 0
+        self.counters: CountersLeft | None = None
+        if not pool.usable:
+            self.key: Hashable = (pool.incomplete, bool(pool.invalid))
+            return
+        self._slices = tuple([faces.of_slice(record.slice) for record in pool.slices])
+        if pool.special:
+            self._unreachable, self._inoperable = _barred(pool, node, features)
+        if pool.counter_sets:
+            self.counters = _counters_left(pool, self._usages, features)
+        self.key = (
+            tuple([slice_.index for slice_ in self._slices]),
+            self._usage_key(),
+            self._unreachable,
+            self._inoperable,
+            self.counters,
+        )
+
+    def _usage_key(self) -> Hashable:
+        if not self._usages:
+            return 0
+        whole = 0
+        others = []
+        for name, usage in self._usages.items():
+            position = self.pool.positions.get(name)
+            if position is None:
+                continue  # The device was withdrawn while it was in use.
+            if usage.consumed or usage.shared:
+                others.append((position, usage.key()))
+            elif usage.allocated:
+                whole |= 1 << position
+        return (whole, *sorted(others)) if others else whole
+
+    def seats(self, pool: int) -> Iterator[Seat]:
+        faces = [face for slice_ in self._slices for face in slice_.faces]
+        for (name, position), face in zip(self.pool.positions.items(), faces, strict=True):
+            usage = self._usages.get(name, UNUSED)
+            yield Seat(
+                face,
+                pool,
+                allocated=usage.allocated,
+                charged=usage.charged,
+                consumed=tuple(sorted(usage.consumed.items())),
+                reachable=not self._unreachable >> position & 1,
+                operable=not self._inoperable >> position & 1,
+            )
+
+
+def _barred(pool: Pool, node: Node, features: Features) -> tuple[int, int]:
+    """The devices that are for other nodes, and those this node cannot work with."""
+    unreachable = inoperable = 0
+    operable = (
+        features.optional_node_operations
+        and OPTIONAL_NODE_OPERATIONS in node.status.declared_features
+    )
+    for position, placed in enumerate(pool.devices):
+        if not _reachable(placed.slice, placed.device, node):
+            unreachable |= 1 << position
+        if placed.slice.spec.skip_node_operations and not operable:
+            inoperable |= 1 << position
+    return unreachable, inoperable
+
+
+def _reachable(slice_: ResourceSlice, device: Device, node: Node) -> bool:
+    if not slice_.spec.per_device_node_selection:
+        return True
+    return node_matches(node, device.node_name, device.all_nodes, device.node_selector)
+
+
+def _counters_left(pool: Pool, usages: Mapping[str, Usage], features: Features) -> CountersLeft:
+    left = {
+        (counter_set.name, name): counter.value.nano
+        for counter_set in pool.counter_sets.values()
+        for name, counter in counter_set.counters.items()
+    }
+    compatibility: dict[str, Compatibility] = {}
+    if usages:
+        for record in (*pool.slices, *pool.elsewhere):
+            for device in record.devices:
+                if not usages.get(device.name, UNUSED).charged:
+                    continue
+                for one in device.consumes_counters:
+                    for name, counter in one.counters.items():
+                        left[one.counter_set, name] -= counter.value.nano
+                    if features.compatibility_groups:
+                        now = compatibility.get(one.counter_set, Compatibility())
+                        groups = frozenset(one.compatibility_groups)
+                        compatibility[one.counter_set] = now.joined(groups)
+    return CountersLeft(
+        tuple(sorted(left)),
+        tuple(left[name] for name in sorted(left)),
+        tuple(sorted(compatibility.items())),
+    )
