@@ -2,7 +2,7 @@
 
     python tests/oracle/allocator/coverage.py --cases 3000 --seed 1
 
-Needs the oracle's program (differential.py and record.py build it). For everything an allocator
+Needs Go. For everything an allocator
 looks at, the case is asked again without it. If claims that did not fit then fit, or an error goes
 away, that thing caused the refusal. A column of zeros means that the cases prove nothing about it.
 """
@@ -13,38 +13,27 @@ import argparse
 import collections
 import copy
 import json
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 HERE = Path(__file__).resolve().parent
-BINARY = HERE.parent / ".build" / "allocator"
 
 sys.path.insert(0, str(HERE.parents[2]))
 
+from tests.conformance.allocator.answers import outcome  # noqa: E402
 from tests.oracle.allocator.generate import case, world  # noqa: E402
+from tests.oracle.allocator.oracle import Object, ask, build  # noqa: E402
 from tests.oracle.allocator.world import GATES  # noqa: E402
 
-Object = dict[str, Any]
+UNDECIDED = ("requestError", "panic", "timeout", "unstable")
 
 
-def ask(cases: list[Object], *flags: str) -> list[Object]:
-    lines = "".join(json.dumps(one) + "\n" for one in cases)
-    answered = subprocess.run(
-        [BINARY, *flags], input=lines.encode(), capture_output=True, check=True
+def ended(answer: Object) -> str:
+    undecided = (
+        name for name in ("requestError", "panic", "timeout", "unstable") if name in answer
     )
-    return [json.loads(line) for line in answered.stdout.splitlines()]
-
-
-def outcome(answer: Object) -> str:
-    for name in ("requestError", "panic", "timeout", "unstable"):
-        if answer.get(name):
-            return name
-    if answer.get("error"):
-        return "node only" if answer.get("nodeOnly") else "error"
-    return "success" if answer.get("results") else "no fit"
+    return next(undecided, outcome(answer))
 
 
 def devices(one: Object) -> Iterator[Object]:
@@ -221,11 +210,12 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
+    build()
     write = sys.stdout.write
     seeds = range(options.seed, options.seed + options.cases)
     cases = [case(seed) for seed in seeds]
     answers = ask(cases, "-timeout", "500ms")
-    total: collections.Counter[str] = collections.Counter(map(outcome, answers))
+    total: collections.Counter[str] = collections.Counter(map(ended, answers))
     write("".join(f"{count:7} {name}\n" for name, count in total.most_common()))
     devices_of = [
         sum(len(each["devices"].get("results", ())) for each in answer["results"])
@@ -245,7 +235,7 @@ def main() -> int:
     )
     write("\n" + "".join(f"{count:7} {text}\n" for text, count in texts.most_common(60)))
     themes = collections.Counter(
-        (theme, outcome(answer))
+        (theme, ended(answer))
         for seed, answer in zip(seeds, answers, strict=True)
         for theme in world(seed).themes
     )
@@ -271,10 +261,10 @@ def tell(name: str, cases: list[Object], answers: list[Object]) -> None:
     changed = [ablated(one, name) for one in cases]
     pairs = [(answer, one) for answer, one in zip(answers, changed, strict=True) if one is not None]
     again = ask([one for _, one in pairs], "-repeats", "1", "-timeout", "100ms")
-    ends = collections.Counter(outcome(answer) for answer, _ in pairs)
+    ends = collections.Counter(ended(answer) for answer, _ in pairs)
     caused = {"refusal": 0, "success": 0, "other": 0}
     for (answer, _), other in zip(pairs, again, strict=True):
-        before, after = outcome(answer), outcome(other)
+        before, after = ended(answer), ended(other)
         caused["refusal"] += before != "success" and after == "success"
         caused["success"] += before == "success" and after != "success"
         caused["other"] += before == after == "success" and answer["results"] != other["results"]
