@@ -26,6 +26,7 @@ class Fault(Enum):
 
     MESSAGE = "as said"
     FIT = "a selector or a capacity request fails on a device"
+    SELECTION = "the node selector of a device cannot be parsed"
     POOL = "all devices are wanted, and a pool is not usable"
     CONSTRAINT = "all devices are wanted, and a constraint refuses one"
     DERIVED = "a derived attribute fails on a device"

@@ -8,8 +8,11 @@ from __future__ import annotations
 from dray.allocator.attempt import Fault, Stop
 from dray.allocator.faces import FaceMaker, Refusal
 from dray.allocator.layout import Layout
+from dray.allocator.node_matching import node_matches
 from dray.allocator.preparation import Preparation
 from dray.allocator.requests import claim_key
+from dray.api.resource import Device
+from dray.errors import AllocationError
 
 __all__ = ["failure"]
 
@@ -37,6 +40,8 @@ def failure(stop: Stop, layout: Layout, preparation: Preparation, faces: FaceMak
         if name is None:
             name = constraint.distinct_attribute or ""
         return faces.derived_failure(want, name, placed)
+    if stop.fault is Fault.SELECTION:
+        return _selection(layout, placed.device)
     fit = faces.of(driver, placed.device).fits[want.index]
     text = faces.failure(want, driver, placed.device, fit)
     if fit.refusal is Refusal.CAPACITY_FAILS:
@@ -51,3 +56,11 @@ def failure(stop: Stop, layout: Layout, preparation: Preparation, faces: FaceMak
     )
     on_device = "" if faces.broken(want, fit.detail) else f" on device {placed.id}"
     return f"{source}{on_device}: {text}"
+
+
+def _selection(layout: Layout, device: Device) -> str:
+    try:
+        node_matches(layout.node, device.node_name, device.all_nodes, device.node_selector)
+    except AllocationError as error:
+        return str(error)
+    return ""

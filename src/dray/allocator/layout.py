@@ -22,7 +22,7 @@ from dray.allocator.pools import Pool
 from dray.allocator.preparation import Preparation
 from dray.allocator.problem import BadPool, CountersLeft, Problem, Seat
 from dray.api.core import Node
-from dray.api.resource import Device, ResourceSlice
+from dray.errors import AllocationError
 
 __all__ = ["OPTIONAL_NODE_OPERATIONS", "Layout"]
 
@@ -85,20 +85,22 @@ class _Part:
         self._features = features
         self._usages = occupancy.pool(pool.id)
         self._slices: tuple[SliceFaces, ...] = ()
-        self._unreachable = self._inoperable = 0
+        self._unreachable = self._unreadable = self._inoperable = 0
         self.counters: CountersLeft | None = None
         if not pool.usable:
             self.key: Hashable = (pool.incomplete, bool(pool.invalid))
             return
         self._slices = tuple([faces.of_slice(record.slice) for record in pool.slices])
         if pool.special:
-            self._unreachable, self._inoperable = _barred(pool, node, features)
+            self._unreachable, self._unreadable = _selected(pool, node)
+            self._inoperable = _inoperable(pool, node, features)
         if pool.counter_sets:
             self.counters = _counters_left(pool, self._usages, features)
         self.key = (
             tuple([slice_.index for slice_ in self._slices]),
             self._usage_key(),
             self._unreachable,
+            self._unreadable,
             self._inoperable,
             self.counters,
         )
@@ -129,29 +131,38 @@ class _Part:
                 charged=usage.charged,
                 consumed=tuple(sorted(usage.consumed.items())),
                 reachable=not self._unreachable >> position & 1,
+                unreadable=bool(self._unreadable >> position & 1),
                 operable=not self._inoperable >> position & 1,
             )
 
 
-def _barred(pool: Pool, node: Node, features: Features) -> tuple[int, int]:
-    """The devices that are for other nodes, and those this node cannot work with."""
-    unreachable = inoperable = 0
-    operable = (
+def _selected(pool: Pool, node: Node) -> tuple[int, int]:
+    """The devices that are for other nodes, and those of which nobody can say."""
+    unreachable = unreadable = 0
+    for position, placed in enumerate(pool.devices):
+        if not placed.slice.spec.per_device_node_selection:
+            continue
+        device = placed.device
+        try:
+            if not node_matches(node, device.node_name, device.all_nodes, device.node_selector):
+                unreachable |= 1 << position
+        except AllocationError:
+            unreadable |= 1 << position
+    return unreachable, unreadable
+
+
+def _inoperable(pool: Pool, node: Node, features: Features) -> int:
+    """The devices that need a node which can do without some operations."""
+    if (
         features.optional_node_operations
         and OPTIONAL_NODE_OPERATIONS in node.status.declared_features
-    )
+    ):
+        return 0
+    inoperable = 0
     for position, placed in enumerate(pool.devices):
-        if not _reachable(placed.slice, placed.device, node):
-            unreachable |= 1 << position
-        if placed.slice.spec.skip_node_operations and not operable:
+        if placed.slice.spec.skip_node_operations:
             inoperable |= 1 << position
-    return unreachable, inoperable
-
-
-def _reachable(slice_: ResourceSlice, device: Device, node: Node) -> bool:
-    if not slice_.spec.per_device_node_selection:
-        return True
-    return node_matches(node, device.node_name, device.all_nodes, device.node_selector)
+    return inoperable
 
 
 def _counters_left(pool: Pool, usages: Mapping[str, Usage], features: Features) -> CountersLeft:

@@ -24,6 +24,12 @@ from dray.api.resource import DeviceConstraint
 
 __all__ = ["BadPool", "CountersLeft", "Problem", "Seat", "WantView", "bits"]
 
+# What is looked at before the device's own node selection.
+_BEFORE_SELECTION: Final = (
+    Refusal.BINDING_CONDITIONS,
+    Refusal.SELECTOR,
+    Refusal.SELECTOR_FAILS,
+)
 _RAISING: Final = (Refusal.SELECTOR_FAILS, Refusal.CAPACITY_FAILS)
 
 
@@ -62,6 +68,7 @@ class Seat:
     charged: bool = False  # in use in whatever way: its counters are spent
     consumed: tuple[tuple[str, int], ...] = ()
     reachable: bool = True  # the device's own node selection
+    unreadable: bool = False  # nobody can say whether it is
     operable: bool = True  # the node can do without the operations that the slice skips
 
 
@@ -127,7 +134,9 @@ class Problem:
         candidates = raises = poor = 0
         for index, seat in enumerate(self.seats):
             fit = seat.face.fits[want.index]
-            if fit is FITS:
+            if seat.unreadable and fit.refusal not in _BEFORE_SELECTION:
+                raises |= 1 << index
+            elif fit is FITS:
                 if not (seat.operable and seat.reachable):
                     continue
                 candidates |= 1 << index

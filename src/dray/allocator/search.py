@@ -23,6 +23,7 @@ from dray.allocator.attempt import Attempt, Commitment, Fault, Stop
 from dray.allocator.bounds import Bounds
 from dray.allocator.components import components
 from dray.allocator.constraints import constraint_of
+from dray.allocator.faces import Refusal
 from dray.allocator.preparation import RESULTS_MAX
 from dray.allocator.problem import BadPool, Problem, WantView
 from dray.allocator.requests import Stage, Want
@@ -115,7 +116,7 @@ def _settle(problem: Problem, *, lists: bool) -> None:
             if isinstance(everything, BadPool):
                 raise Stop(Fault.POOL, want=want.index, where=everything.place)
             if isinstance(everything, int):
-                raise Stop(Fault.FIT, want=want.index, where=everything)
+                raise _stop(problem, want, everything)
             view.everything = everything
             view.needed = len(everything)
             view.must = _may_be_refused(problem, view, lists=lists)
@@ -127,9 +128,19 @@ def _settle(problem: Problem, *, lists: bool) -> None:
         raise Stop(Fault.MESSAGE, message=str(error)) from None
 
 
+def _stop(problem: Problem, want: Want, device: int) -> Stop:
+    """What looking at a device ends in."""
+    seat = problem.seats[device]
+    selectable = seat.face.fits[want.index].refusal is not Refusal.SELECTOR_FAILS
+    fault = Fault.SELECTION if seat.unreadable and selectable else Fault.FIT
+    return Stop(fault, want=want.index, where=device)
+
+
 def _may_be_refused(problem: Problem, view: WantView, *, lists: bool) -> bool:
     """Whether a constraint could refuse one of all devices, which is an error."""
     earlier = problem.views[: view.want.index]
+    if view.derives:
+        return True
     for number in view.scope:
         if any(number in other.scope for other in earlier):
             return True
@@ -345,7 +356,7 @@ class _Search:
             device = lowest.bit_length() - 1
             open_ ^= lowest
             if lowest & view.raises:
-                raise Stop(Fault.FIT, want=view.want.index, where=device)
+                raise _stop(self._problem, view.want, device)
             if (
                 frame.failed
                 and self._symmetry is not None
