@@ -125,6 +125,13 @@ class _Remainder:
         self.masks = tuple(masks)
 
 
+def _turn(view: WantView, device: int) -> int:
+    """Whether a device is one of all; and when, if one that comes before may end everything."""
+    if device not in view.everything:
+        return -1
+    return view.everything.index(device) if view.raising else 0
+
+
 def _look(problem: Problem, attempt: Attempt, views: tuple[WantView, ...], device: int) -> Hashable:
     seat = problem.seats[device]
     face = seat.face
@@ -132,7 +139,7 @@ def _look(problem: Problem, attempt: Attempt, views: tuple[WantView, ...], devic
         tuple([view.candidates >> device & 1 for view in views]),
         tuple([view.raises >> device & 1 for view in views]),
         tuple([view.viable >> device & 1 for view in views]),
-        tuple([device in view.everything for view in views if view.want.all_devices]),
+        tuple([_turn(view, device) for view in views if view.want.all_devices]),
         tuple([face.values[number][view.want.index] for view in views for number in view.scope]),
         seat.allocated,
         (seat.pool, attempt.draws[device], tuple([d[::2] for d in face.counters]))
