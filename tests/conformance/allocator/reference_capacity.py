@@ -172,7 +172,8 @@ def _round_up_to_range(requested: Amount, valid: Range, *, fractional: bool) -> 
             )
         step, low = valid.step.quantity.milli_value(), valid.min.quantity.milli_value()
         steps = _steps(wanted, low, step)
-        if steps > _divide(INT64_MAX - low, step):
+        # For a negative minimum the difference wraps, and every request is refused.
+        if steps > _divide(_int64(INT64_MAX - low), step):
             raise CapacityError(
                 f"{_NOT_REPRESENTABLE}: rounding request {requested.quantity} up to the next"
                 " step passes the milli-value range"

@@ -12,7 +12,7 @@ from dray.api.core import Node, NodeSelector, NodeSelectorRequirement, NodeSelec
 from dray.api.labels import Selector
 from dray.errors import FieldError, FieldErrorType, ParseError
 
-__all__ = ["SelectorError", "node_matches", "selector_text"]
+__all__ = ["SelectorError", "node_matches"]
 
 
 class SelectorError(Exception):
@@ -32,12 +32,12 @@ def node_matches(node: Node, name: str, all_nodes: bool, selector: NodeSelector 
     problems = [problem for i, term in terms for problem in _problems(term, i)]
     if problems:
         raise SelectorError(
-            f"failed to parse node selector {selector_text(selector)}: {_listed(problems)}"
+            f"failed to parse node selector {_selector_text(selector)}: {_listed(problems)}"
         )
     return any(_term_matches(term, node) for _, term in terms)
 
 
-def selector_text(selector: NodeSelector) -> str:
+def _selector_text(selector: NodeSelector) -> str:
     """How upstream prints a node selector."""
     terms = "".join(
         f"NodeSelectorTerm{{MatchExpressions:{_requirements_text(term.match_expressions)},"

@@ -25,7 +25,7 @@ from tests.conformance.allocator.reference_search import Chosen
 __all__ = ["SHARE_ID", "assemble"]
 
 # Upstream draws a random one for each share.
-SHARE_ID: Final = "00000000-0000-4000-8000-000000000000"
+SHARE_ID: Final = "00000000-0000-0000-0000-000000000000"
 
 
 def assemble(

@@ -405,6 +405,21 @@ def test_a_default_outside_the_range_is_only_recognized_as_it_was_written() -> N
     assert not fits("1024Ki")
 
 
+def test_a_negative_minimum_in_thousandths_refuses_every_request() -> None:
+    policy: dict[str, Any] = {"default": "1", "validRange": {"min": "-1", "step": "500m"}}
+    wanted = request(capacity={"requests": {"memory": "1"}})
+    answer = allocate(
+        claim(wanted),
+        slices=[a_slice("1", shareable("d", **policy))],
+        features=["DRAConsumableCapacity", "DRAFractionalCapacityRange"],
+    )
+    assert answer["error"] == (
+        "claim default/claim, request req: checking capacity for device driver/pool/d: capacity"
+        ' "memory": capacity request cannot be represented in the device\'s range arithmetic:'
+        " rounding request 1 up to the next step passes the milli-value range"
+    )
+
+
 def test_a_shared_device_is_chosen_once_for_a_request_and_again_for_the_next() -> None:
     slices = [a_slice("1", shareable(default="1Gi"))]
     features = ["DRAConsumableCapacity"]
