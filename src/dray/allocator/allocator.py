@@ -9,9 +9,10 @@ Upstream counterpart: NewAllocator and Allocate.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
 
 from dray.allocator import complaints
-from dray.allocator.answers import Allocation, Unsatisfiable
+from dray.allocator.answers import Allocation, NodeReport, Unsatisfiable
 from dray.allocator.capacity import consume
 from dray.allocator.devices import Choice
 from dray.allocator.faces import FaceMaker
@@ -19,6 +20,7 @@ from dray.allocator.inventory import Inventory
 from dray.allocator.layout import Layout
 from dray.allocator.occupancy import Occupancy
 from dray.allocator.preparation import prepare
+from dray.allocator.reasons import Explainer
 from dray.allocator.results import assemble
 from dray.allocator.search import STEPS_MAX, Exhausted, Failed, Found, Outcome, search
 from dray.allocator.selection import Selectors
@@ -99,11 +101,30 @@ class Plan:
             raise AllocationError(
                 complaints.failure(outcome.stop, layout, self.preparation, self.faces)
             )
-        if isinstance(outcome, Exhausted):
-            invalid = any(pool.invalid for pool in layout.pools)
-            message = "invalid resource pools were encountered" if invalid else ""
-            return Unsatisfiable(layout.node.metadata.name, outcome.steps, message=message)
-        return Unsatisfiable(layout.node.metadata.name, outcome.steps, undecided=True)
+        exhausted = isinstance(outcome, Exhausted)
+        invalid = any(pool.invalid for pool in layout.pools)
+        return Unsatisfiable(
+            layout.node.metadata.name,
+            outcome.steps,
+            undecided=not exhausted,
+            message="invalid resource pools were encountered" if exhausted and invalid else "",
+            explain=partial(self.report, layout, outcome),
+        )
+
+    def report(self, layout: Layout, outcome: Outcome) -> NodeReport:
+        """Why the claims do not fit on one node, at a cost that the answer alone has not."""
+        return self._explainer.report(layout, outcome)
+
+    @cached_property
+    def _explainer(self) -> Explainer:
+        allocator = self._allocator
+        return Explainer(
+            self.preparation,
+            self.faces,
+            allocator.selectors,
+            allocator.inventory,
+            allocator.features,
+        )
 
     def _allocation(self, layout: Layout, found: Found) -> Allocation:
         features = self._allocator.features
