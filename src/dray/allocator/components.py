@@ -11,7 +11,7 @@ from __future__ import annotations
 from dray.allocator.problem import Problem, bits
 from dray.allocator.requests import Stage
 
-__all__ = ["components"]
+__all__ = ["components", "parts"]
 
 
 def components(problem: Problem) -> list[tuple[Stage, ...]]:
@@ -57,3 +57,19 @@ def _devices(problem: Problem, stage: Stage) -> int:
     for want in stage.wants:
         mask |= problem.views[want.index].candidates
     return mask
+
+
+def parts(problem: Problem, stages: tuple[Stage, ...]) -> list[tuple[Stage, ...]]:
+    """Stages that are likely to be difficult together: of one constraint, or of one claim."""
+    by_constraint: dict[int, list[Stage]] = {}
+    by_claim: dict[int, list[Stage]] = {}
+    for stage in stages:
+        by_claim.setdefault(stage.claim_index, []).append(stage)
+        for number in {n for want in stage.wants for n in problem.views[want.index].scope}:
+            by_constraint.setdefault(number, []).append(stage)
+    found = {tuple(members) for members in (*by_constraint.values(), *by_claim.values())}
+    return sorted((part for part in found if len(part) < len(stages)), key=_extent)
+
+
+def _extent(part: tuple[Stage, ...]) -> tuple[int, int, int]:
+    return len(part), part[0].claim_index, part[0].request_index

@@ -209,6 +209,13 @@ class Problem:
     def constraint(self, number: int) -> DeviceConstraint:
         return self.preparation.constraints[number][1]
 
+    def attribute(self, number: int) -> str:
+        """The name of what a constraint compares."""
+        constraint = self.constraint(number)
+        if constraint.match_attribute is not None:
+            return constraint.match_attribute
+        return constraint.distinct_attribute or ""
+
     def value(self, number: int, want: Want, index: int) -> Value:
         return self.seats[index].face.values[number][want.index]
 

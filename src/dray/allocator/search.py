@@ -21,13 +21,14 @@ from typing import Final, TypeAlias
 
 from dray.allocator.attempt import Attempt, Commitment, Fault, Stop
 from dray.allocator.bounds import Bounds
-from dray.allocator.components import components
+from dray.allocator.components import components, parts
 from dray.allocator.constraints import constraint_of
 from dray.allocator.faces import Refusal
 from dray.allocator.preparation import RESULTS_MAX
 from dray.allocator.problem import BadPool, Problem, WantView
 from dray.allocator.requests import Stage, Want
 from dray.allocator.symmetry import Symmetry
+from dray.allocator.twins import twins
 from dray.errors import AllocationError
 
 __all__ = ["STEPS_MAX", "Exhausted", "Failed", "Found", "Outcome", "Undecided", "search"]
@@ -35,6 +36,10 @@ __all__ = ["STEPS_MAX", "Exhausted", "Failed", "Found", "Outcome", "Undecided", 
 # A step is a device, a request or an alternative looked at. Requests that anybody would write need
 # fewer than a hundred; this many take a few seconds.
 STEPS_MAX: Final = 100_000
+
+# From so many on it may be worth to look whether some requests alone cannot be served, and how far.
+DEAD_ENDS_BEFORE_PARTS: Final = 20
+STEPS_PER_PART_MAX: Final = 1_000
 
 # Until so many branches have failed, looking for reasons to fail earlier is not worth it.
 DEAD_ENDS_BEFORE_PRUNING: Final = 3
@@ -171,6 +176,10 @@ class _TooManySteps(Exception):
     pass
 
 
+class _Hopeless(Exception):
+    """It turned out that there is no solution at all."""
+
+
 class _Result(Enum):
     NO = 0
     LIMIT = 1  # more devices than a claim may have
@@ -212,14 +221,26 @@ class _Search:
         self._attempt = Attempt(problem, lists=lists)
         self._frames: list[_Frame] = []
         self._plain = plain
+        self._lists = lists
+        self._parts_tried = False
         self._dead_ends = 0
         self._limited_claim = -1
         self._bounds = Bounds(problem, self._attempt, stages)
         self._symmetry: Symmetry | None = None
+        self._twins = (
+            *(twins(problem, stages) if not plain else [False] * len(stages)),
+            False,
+        )
 
     def run(self) -> bool:
         if not self._plain and self._bounds.hopeless(0):
             return False
+        try:
+            return self._walk()
+        except _Hopeless:
+            return False
+
+    def _walk(self) -> bool:
         result = self._enter_stage(0)
         while True:
             if result is _Result.FOUND:
@@ -266,7 +287,11 @@ class _Search:
         if stage.prioritized:
             self._frames.append(_Frame(position, None, cursor=-1))
             return _Result.DEEPER
-        return self._enter_want(position, self._problem.views[stage.wants[0].index], 0, 0)
+        start = 0
+        if self._twins[position]:
+            before = self._frames[-1].device
+            start = before if self._problem.shareable >> before & 1 else before + 1
+        return self._enter_want(position, self._problem.views[stage.wants[0].index], 0, start)
 
     def _enter_want(self, position: int, view: WantView, ordinal: int, start: int) -> _Result:
         self._count()
@@ -283,16 +308,41 @@ class _Search:
             if self._dead_ends >= DEAD_ENDS_BEFORE_PRUNING:
                 if self._symmetry is None:
                     self._symmetry = Symmetry(self._problem, self._attempt, self._stages)
+                    self._look_at_the_whole()
+                elif self._dead_ends >= DEAD_ENDS_BEFORE_PARTS and not self._parts_tried:
+                    self._try_parts()
                 frame.key = self._symmetry.key(position, view, ordinal, start)
                 if self._symmetry.failed_before(frame.key):
                     return _Result.NO
-                if self._bounds.hopeless_deeply(position, view, ordinal, start):
+                if self._bounds.hopeless_after(position, view, ordinal, start):
                     return self._dead_end(frame)
             elif self._bounds.short(view, ordinal, start):
                 self._dead_ends += 1
                 return _Result.NO
         self._frames.append(frame)
         return _Result.DEEPER
+
+    def _look_at_the_whole(self) -> None:
+        """Ask again what was too dear to ask before it turned out to be difficult."""
+        fresh = Attempt(self._problem, lists=self._lists)
+        if Bounds(self._problem, fresh, self._stages).hopeless_together(0):
+            raise _Hopeless
+
+    def _try_parts(self) -> None:
+        """Solve some requests without the others: if not even that works, nothing will."""
+        self._parts_tried = True
+        for stages in parts(self._problem, self._stages[: self._bounds.safe]):
+            steps_max = min(STEPS_PER_PART_MAX, self._steps_max - self.steps)
+            part = _Search(
+                self._problem, stages, lists=self._lists, plain=False, steps_max=steps_max
+            )
+            try:
+                solved = part.run()
+            except _TooManySteps:
+                solved = True
+            self.steps += part.steps
+            if not solved:
+                raise _Hopeless
 
     def _count(self) -> None:
         self.steps += 1
@@ -320,7 +370,7 @@ class _Search:
         if self._symmetry is not None:
             if frame.failed is None:
                 frame.failed = set()
-            frame.failed.add(self._symmetry.kind(frame.position, frame.view, frame.device))
+            frame.failed.add(self._kind(frame, frame.device))
         return self._advance(frame)
 
     def _advance(self, frame: _Frame) -> _Result:
@@ -357,17 +407,20 @@ class _Search:
             open_ ^= lowest
             if lowest & view.raises:
                 raise _stop(self._problem, view.want, device)
-            if (
-                frame.failed
-                and self._symmetry is not None
-                and self._symmetry.kind(frame.position, view, device) in frame.failed
-            ):
+            if frame.failed and self._kind(frame, device) in frame.failed:
                 continue
             if self._take(frame, device):
                 frame.cursor = device + 1
                 return self._enter_want(frame.position, view, frame.ordinal + 1, device + 1)
         self._frames.pop()
         return self._dead_end(frame)
+
+    def _kind(self, frame: _Frame, device: int) -> Hashable:
+        assert frame.view is not None
+        assert self._symmetry is not None
+        after = frame.position + 1
+        last = frame.ordinal + 1 == frame.view.needed and not self._twins[after]
+        return self._symmetry.kind(frame.position, frame.view, device, last=last)
 
     def _take(self, frame: _Frame, device: int) -> bool:
         assert frame.view is not None

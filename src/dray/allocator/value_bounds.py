@@ -1,0 +1,116 @@
+"""Constraints that cannot hold, because there are not the values for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dray.allocator.attempt import Attempt
+from dray.allocator.constraints import Value
+from dray.allocator.demands import Demand
+from dray.allocator.matching import matchable
+from dray.allocator.problem import Problem
+
+__all__ = ["hopeless"]
+
+
+def hopeless(problem: Problem, attempt: Attempt, demands: list[Demand]) -> bool:
+    """Whether some constraint cannot hold for what is still to be found."""
+    if not any(demand.views[0].scope for demand in demands):
+        return False
+    scopes = _scopes(demands)
+    bundles: dict[str, list[tuple[int, list[Demand]]]] = {}
+    for number, members in scopes.items():
+        if problem.constraint(number).match_attribute is None:
+            if _indistinct(problem, attempt, number, members):
+                return True
+        else:
+            if _unmatched(problem, attempt, number, members):
+                return True
+            bundles.setdefault(problem.attribute(number), []).append((number, members))
+    return any(len(each) > 1 and _crowded(problem, each) for each in bundles.values())
+
+
+def _scopes(demands: list[Demand]) -> dict[int, list[Demand]]:
+    """The stages each constraint looks at, in all their alternatives."""
+    scopes: dict[int, list[Demand]] = {}
+    for demand in demands:
+        for number in demand.views[0].scope:
+            if len(demand.views) == 1 or all(number in view.scope for view in demand.views):
+                scopes.setdefault(number, []).append(demand)
+    return scopes
+
+
+def _unmatched(problem: Problem, attempt: Attempt, number: int, members: list[Demand]) -> bool:
+    """Whether a matching attribute has no value that enough devices share."""
+    return not any(
+        _served(problem, [demand.restricted(allowed) for demand in members])
+        for allowed in _by_value(problem, attempt, number, members)
+    )
+
+
+def _served(problem: Problem, demands: list[Demand]) -> bool:
+    needs: dict[int, int] = {}
+    for demand in demands:
+        if all(mask.bit_count() < n for mask, n in zip(demand.masks, demand.counts, strict=True)):
+            return False
+        need = demand.exclusive(problem.shareable)
+        if need is not None and need[0]:
+            needs[need[1]] = needs.get(need[1], 0) + need[0]
+    return matchable([(count, mask) for mask, count in needs.items()])
+
+
+def _by_value(
+    problem: Problem, attempt: Attempt, number: int, members: list[Demand]
+) -> list[dict[int, int]]:
+    """For each value a constraint may settle on, the devices that have it, by want."""
+    narrowed = attempt.constraints[number].narrowed
+    tables: dict[int, Mapping[Value, int]] = {
+        view.want.index: problem.by_value(number, view.want)
+        for demand in members
+        for view in demand.views
+    }
+    values = narrowed
+    if values is None:
+        values = frozenset().union(*tables.values())
+    return [{want: table.get(value, 0) for want, table in tables.items()} for value in values]
+
+
+def _indistinct(problem: Problem, attempt: Attempt, number: int, members: list[Demand]) -> bool:
+    """Whether a distinct attribute has not enough values that are not taken."""
+    taken = attempt.constraints[number].key()
+    assert isinstance(taken, frozenset)
+    places: dict[Value, int] = {}
+    needs = []
+    for demand in members:
+        mask = 0
+        for view, choosable in zip(demand.views, demand.masks, strict=True):
+            for value, devices in problem.by_value(number, view.want).items():
+                if devices & choosable and value not in taken:
+                    mask |= 1 << places.setdefault(value, len(places))
+        needs.append((min(demand.counts), mask))
+    return not matchable(needs)
+
+
+def _crowded(problem: Problem, bundles: list[tuple[int, list[Demand]]]) -> bool:
+    """Whether there are more bundles of devices with equal values than groups to take them from.
+
+    Each constraint needs a bundle of its own. The smallest is the measure: a group of five devices
+    holds one bundle of three.
+    """
+    sizes = []
+    devices: dict[Value, int] = {}
+    for number, members in bundles:
+        size = 0
+        for demand in members:
+            need = demand.exclusive(problem.shareable)
+            if need is None:
+                return False
+            size += need[0]
+            for view in demand.views:
+                for value, mask in problem.by_value(number, view.want).items():
+                    devices[value] = devices.get(value, 0) | mask & need[1]
+        sizes.append(size)
+    smallest = min(sizes)
+    if not smallest:
+        return False
+    return sum(mask.bit_count() // smallest for mask in devices.values()) < len(bundles)
