@@ -213,13 +213,14 @@ def _violates_range(amount: Amount, valid: Range, *, fractional: bool) -> bool:
             return True
     if valid.step is None:
         return False
+    in_milli = _in_milli(valid, fractional=fractional)
+    if in_milli and _milli(amount) is None:
+        return True
     if valid.min is None:
         # Upstream would crash; validation requires a minimum wherever there is a step.
         raise CapacityError("a range with a step has no minimum")
-    if _in_milli(valid, fractional=fractional):
-        wanted = _milli(amount)
-        if wanted is None:
-            return True
+    if in_milli:
+        wanted = amount.quantity.milli_value()
         step, low = valid.step.quantity.milli_value(), valid.min.quantity.milli_value()
     else:
         wanted = amount.quantity.value()
