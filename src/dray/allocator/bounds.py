@@ -8,12 +8,12 @@ error, because up to there a branch that cannot be completed cannot get to the e
 - matching: several wants need more devices than they have candidates together;
 - values: no value of a matching attribute is found on enough devices, or there are not enough
   different values of a distinct one, or not enough groups of devices for all claims;
-- counters: the cheapest devices together draw more than is left.
+- counters and capacity: the cheapest devices together draw more than is left.
 """
 
 from __future__ import annotations
 
-from dray.allocator import counter_bounds, value_bounds
+from dray.allocator import capacity_bounds, counter_bounds, value_bounds
 from dray.allocator.attempt import Attempt
 from dray.allocator.demands import Demand
 from dray.allocator.matching import matchable
@@ -122,9 +122,10 @@ class Bounds:
                 needs[need[1]] = needs.get(need[1], 0) + need[0]
         if not matchable([(count, mask) for mask, count in needs.items()]):
             return True
-        return value_bounds.hopeless(
-            self._problem, self._attempt, demands
-        ) or counter_bounds.hopeless(self._problem, self._attempt, demands)
+        return any(
+            bound.hopeless(self._problem, self._attempt, demands)
+            for bound in (value_bounds, counter_bounds, capacity_bounds)
+        )
 
     def _demand(
         self, views: tuple[WantView, ...], useless: int, masks: dict[object, int]

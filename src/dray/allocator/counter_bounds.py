@@ -29,10 +29,26 @@ def hopeless(problem: Problem, attempt: Attempt, demands: list[Demand]) -> bool:
         return False
     prices = _Prices(problem, attempt)
     least: dict[Account, int] = {}
-    for demand in demands:
+    for demand in _merged(problem, demands):
         for account, amount in _cheapest(prices, demand).items():
             least[account] = least.get(account, 0) + amount
     return any(amount > prices.budget(account) for account, amount in least.items())
+
+
+def _merged(problem: Problem, demands: list[Demand]) -> list[Demand]:
+    """Stages that choose from the same devices as one that needs as many as all of them."""
+    merged: list[Demand] = []
+    by_mask: dict[int, Demand] = {}
+    for demand in demands:
+        mask = demand.masks[0]
+        alone = len(demand.views) > 1 or demand.views[0].want.admin_access
+        if alone or mask & problem.shareable:
+            merged.append(demand)
+            continue
+        known = by_mask.get(mask)
+        count = demand.counts[0] + (known.counts[0] if known is not None else 0)
+        by_mask[mask] = Demand(demand.views, demand.masks, (count,))
+    return [*merged, *by_mask.values()]
 
 
 class _Prices:
