@@ -19,7 +19,7 @@ from dray.allocator.faces import FaceMaker
 from dray.allocator.inventory import Inventory
 from dray.allocator.layout import Layout
 from dray.allocator.occupancy import Occupancy
-from dray.allocator.preparation import prepare
+from dray.allocator.preparation import Preparation, prepare
 from dray.allocator.reasons import Explainer
 from dray.allocator.results import assemble
 from dray.allocator.search import STEPS_MAX, Exhausted, Failed, Found, Outcome, search
@@ -65,16 +65,18 @@ class Allocator:
 
     def plan(self, claims: Sequence[ResourceClaim]) -> Plan:
         """The claims made ready for any number of nodes."""
-        return Plan(self, claims)
+        preparation = prepare(claims, self.classes, self.features)
+        return Plan(self, preparation, FaceMaker(preparation, self.selectors, self.features))
 
 
 class Plan:
     """One set of claims and what they see of devices."""
 
-    def __init__(self, allocator: Allocator, claims: Sequence[ResourceClaim]) -> None:
+    def __init__(self, allocator: Allocator, preparation: Preparation, faces: FaceMaker) -> None:
+        """`faces` may have been made for other claims that ask for the same."""
         self._allocator = allocator
-        self.preparation = prepare(claims, allocator.classes, allocator.features)
-        self.faces = FaceMaker(self.preparation, allocator.selectors, allocator.features)
+        self.preparation = preparation
+        self.faces = faces
 
     def on(self, node: Node) -> Allocation | Unsatisfiable:
         layout = self.layout(node)

@@ -20,6 +20,7 @@ from dray.allocator.capacity import consume
 from dray.allocator.constraints import Value, published, value_of
 from dray.allocator.devices import PlacedDevice
 from dray.allocator.features import Features
+from dray.allocator.pools import SliceRecord
 from dray.allocator.preparation import Preparation
 from dray.allocator.requests import Want
 from dray.allocator.selection import Reader, Selectors, SelectorVerdicts, Verdict, readable
@@ -31,7 +32,6 @@ from dray.api.resource import (
     DeviceCapacity,
     DeviceCounterConsumption,
     DeviceSelector,
-    ResourceSlice,
 )
 from dray.errors import AllocationError, CELError
 
@@ -129,25 +129,26 @@ class FaceMaker:
         )
         self._by_looks: dict[Hashable, Face] = {}
         self._faces: dict[Hashable, Face] = {}
-        self._by_slice: dict[int, tuple[ResourceSlice, SliceFaces]] = {}
+        self._by_slice: dict[int, tuple[SliceRecord, SliceFaces]] = {}
         self._slices: dict[tuple[int, ...], SliceFaces] = {}
 
-    def of_slice(self, slice_: ResourceSlice) -> SliceFaces:
-        known = self._by_slice.get(id(slice_))
-        if known is not None and known[0] is slice_:
+    def of_slice(self, record: SliceRecord) -> SliceFaces:
+        """The faces of a slice's devices, kept until the slice changes."""
+        known = self._by_slice.get(record.sequence)
+        if known is not None and known[0] is record:
             return known[1]
-        driver = slice_.spec.driver
-        faces = tuple([self.of(driver, device) for device in slice_.spec.devices or ()])
+        driver = record.slice.spec.driver
+        faces = tuple([self.of(driver, device) for device in record.devices])
         key = tuple([face.index for face in faces])
         found = self._slices.get(key)
         if found is None:
             found = self._slices[key] = SliceFaces(len(self._slices), faces)
-        self._by_slice[id(slice_)] = (slice_, found)
+        self._by_slice[record.sequence] = (record, found)
         return found
 
-    def forget(self, slice_: ResourceSlice) -> None:
+    def forget(self, sequence: int) -> None:
         """Drop what is kept for a slice that is gone."""
-        self._by_slice.pop(id(slice_), None)
+        self._by_slice.pop(sequence, None)
 
     def of(self, driver: str, device: Device) -> Face:
         looks = self._looks(driver, device)

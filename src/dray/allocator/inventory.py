@@ -140,6 +140,16 @@ class Inventory:
             return frozenset(), False
         return frozenset(record.node_names), record.shared
 
+    def pool_of(self, name: str) -> PoolID | None:
+        """The pool that a slice belongs to; None if there is no such slice."""
+        record = self._published.get(name)
+        return _pool_of(record.slice) if record is not None else None
+
+    def sequence_of(self, name: str) -> int | None:
+        """The number under which a slice is known."""
+        record = self._published.get(name)
+        return record.sequence if record is not None else None
+
     def slices(self) -> Iterable[ResourceSlice]:
         """All slices as drivers published them."""
         return (record.slice for record in self._published.values())

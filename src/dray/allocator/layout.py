@@ -90,7 +90,7 @@ class _Part:
         if not pool.usable:
             self.key: Hashable = (pool.incomplete, bool(pool.invalid))
             return
-        self._slices = tuple([faces.of_slice(record.slice) for record in pool.slices])
+        self._slices = tuple([faces.of_slice(record) for record in pool.slices])
         if pool.special:
             self._unreachable, self._unreadable = _selected(pool, node)
             self._inoperable = _inoperable(pool, node, features)
