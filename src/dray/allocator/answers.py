@@ -42,6 +42,9 @@ __all__ = [
 EXAMPLES_MAX: Final = 3
 """Devices named for one cause; the others are counted."""
 
+ALTERNATIVES_MAX: Final = 2
+"""Alternatives of one request that a line has room for."""
+
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
@@ -243,6 +246,7 @@ class ConflictKind(Enum):
     MATCH_ATTRIBUTE = "MatchAttribute"
     DISTINCT_ATTRIBUTE = "DistinctAttribute"
     COUNTERS = "Counters"
+    COMPATIBILITY = "Compatibility"  # their devices may not draw from one counter set together
     CAPACITY = "Capacity"
     LIMIT = "Limit"  # more devices than a claim may have
     COMBINATION = "Combination"  # nothing simpler was found
@@ -334,7 +338,10 @@ class NodeReport:
     def _short(self, alternatives: tuple[RequestReport, ...]) -> str:
         several = len({report.claim for report in self.requests}) > 1
         claim = f"claim {alternatives[0].claim}, " if several else ""
-        lines = "; or ".join(f"{report.request}: {report.line}" for report in alternatives)
+        shown = alternatives if len(alternatives) <= ALTERNATIVES_MAX else alternatives[:1]
+        lines = "; or ".join(f"{report.request}: {report.line}" for report in shown)
+        if len(shown) < len(alternatives):
+            lines += f"; nor does any of {len(alternatives) - 1} other alternatives fit"
         pools = "".join(f"; {trouble.text}" for trouble in self.pools)
         return f"{claim}request {lines}{pools}"
 
