@@ -66,7 +66,8 @@ class Allocator:
     def plan(self, claims: Sequence[ResourceClaim]) -> Plan:
         """The claims made ready for any number of nodes."""
         preparation = prepare(claims, self.classes, self.features)
-        return Plan(self, preparation, FaceMaker(preparation, self.selectors, self.features))
+        faces = FaceMaker(preparation, self.selectors, self.features, self.inventory.models)
+        return Plan(self, preparation, faces)
 
 
 class Plan:

@@ -20,19 +20,14 @@ from dray.allocator.capacity import consume
 from dray.allocator.constraints import Value, published, value_of
 from dray.allocator.devices import PlacedDevice
 from dray.allocator.features import Features
+from dray.allocator.models import CounterDraw, Model, Models, capacity_key, counter_draws
 from dray.allocator.pools import SliceRecord
 from dray.allocator.preparation import Preparation
 from dray.allocator.requests import Want
 from dray.allocator.selection import Reader, Selectors, SelectorVerdicts, Verdict, readable
 from dray.allocator.taints import untolerated
 from dray.api.quantity import Quantity
-from dray.api.resource import (
-    CapacityRequestPolicy,
-    Device,
-    DeviceCapacity,
-    DeviceCounterConsumption,
-    DeviceSelector,
-)
+from dray.api.resource import Device, DeviceSelector
 from dray.errors import AllocationError, CELError
 
 __all__ = ["FAILED", "FITS", "Draw", "Face", "FaceMaker", "Fit", "Refusal", "SliceFaces"]
@@ -78,14 +73,6 @@ class Draw(NamedTuple):
     value: int  # how much there is in all
 
 
-class CounterDraw(NamedTuple):
-    """What a device takes from one counter set, in units of 10^-9."""
-
-    counter_set: str
-    amounts: tuple[tuple[str, int], ...]
-    groups: frozenset[str]
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Face:
     """What the wants see of one kind of device."""
@@ -109,7 +96,15 @@ class SliceFaces:
 class FaceMaker:
     """Looks at devices with the eyes of one set of claims."""
 
-    def __init__(self, preparation: Preparation, selectors: Selectors, features: Features) -> None:
+    def __init__(
+        self,
+        preparation: Preparation,
+        selectors: Selectors,
+        features: Features,
+        models: Models | None = None,
+    ) -> None:
+        """`models` are those of the inventory; without them devices are looked at one by one."""
+        self._models = models
         self._preparation = preparation
         self._selectors = selectors
         self._features = features
@@ -131,20 +126,69 @@ class FaceMaker:
         self._faces: dict[Hashable, Face] = {}
         self._by_slice: dict[int, tuple[SliceRecord, SliceFaces]] = {}
         self._slices: dict[tuple[int, ...], SliceFaces] = {}
+        self._by_model: dict[int, Face] = {}
+        self._by_slice_model: dict[int, SliceFaces] = {}
+        self._read: dict[str, frozenset[str] | None] = {}
 
     def of_slice(self, record: SliceRecord) -> SliceFaces:
-        """The faces of a slice's devices, kept until the slice changes."""
+        """The faces of a slice's devices."""
+        if self._models is None or self._reads_individuals(record.slice.spec.driver):
+            return self._one_by_one(record)
+        model = self._models.of(record)
+        found = self._by_slice_model.get(model.index)
+        if found is None:
+            faces = tuple([self._of_model(one) for one in model.models])
+            found = self._by_slice_model[model.index] = self._slice_faces(faces)
+        return found
+
+    def _one_by_one(self, record: SliceRecord) -> SliceFaces:
         known = self._by_slice.get(record.sequence)
         if known is not None and known[0] is record:
             return known[1]
         driver = record.slice.spec.driver
-        faces = tuple([self.of(driver, device) for device in record.devices])
+        found = self._slice_faces(tuple([self.of(driver, device) for device in record.devices]))
+        self._by_slice[record.sequence] = (record, found)
+        return found
+
+    def _slice_faces(self, faces: tuple[Face, ...]) -> SliceFaces:
         key = tuple([face.index for face in faces])
         found = self._slices.get(key)
         if found is None:
             found = self._slices[key] = SliceFaces(len(self._slices), faces)
-        self._by_slice[record.sequence] = (record, found)
         return found
+
+    def _of_model(self, model: Model) -> Face:
+        face = self._by_model.get(model.index)
+        if face is None:
+            face = self._by_model[model.index] = self.of(model.driver, model.device)
+        return face
+
+    def _reads_individuals(self, driver: str) -> bool:
+        """Whether the claims look at what tells devices of one model apart."""
+        assert self._models is not None
+        individual = self._models.individual(driver)
+        if not individual:
+            return False
+        if driver not in self._read:
+            self._read[driver] = self._reads(driver)
+        read = self._read[driver]
+        return read is None or not individual.isdisjoint(read)
+
+    def _reads(self, driver: str) -> frozenset[str] | None:
+        """The attributes the claims look at, as a driver may publish them; None for any."""
+        if self._derives:
+            return None
+        names = set(self._attributes)
+        for asked in self._asked:
+            for verdicts in asked.verdicts:
+                for place in verdicts.places:
+                    if place.field != "attributes":
+                        continue
+                    if place.domain is None or place.name is None:
+                        return None
+                    names.add(f"{place.domain}/{place.name}")
+        own = f"{driver}/"
+        return frozenset(names | {name[len(own) :] for name in names if name.startswith(own)})
 
     def forget(self, sequence: int) -> None:
         """Drop what is kept for a slice that is gone."""
@@ -206,8 +250,8 @@ class FaceMaker:
             if self._derives
             else tuple([published(driver, device, name) for name in self._attributes]),
             device.taints if self._features.device_taints else (),
-            _capacity_key(device) if self._features.consumable_capacity else (),
-            _counters(device.consumes_counters) if device.consumes_counters else (),
+            capacity_key(device) if self._features.consumable_capacity else (),
+            counter_draws(device) if device.consumes_counters else (),
             bool(device.allow_multiple_allocations),
             bool(device.binding_conditions),
         )
@@ -216,7 +260,7 @@ class FaceMaker:
         fits = tuple(self._fit(asked, driver, device) for asked in self._asked)
         draws = tuple(self._draws(asked.want, device) for asked in self._asked)
         values = self._values(driver, device)
-        counters = _counters(device.consumes_counters)
+        counters = counter_draws(device)
         shareable = self._features.consumable_capacity and bool(device.allow_multiple_allocations)
         key = (fits, draws, values, counters, shareable)
         face = self._faces.get(key)
@@ -295,36 +339,3 @@ class _Asked:
 
 def _expression(selector: DeviceSelector) -> str:
     return selector.cel.expression if selector.cel is not None else ""
-
-
-def _capacity_key(device: Device) -> Hashable:
-    if not device.capacity:
-        return ()
-    return tuple([(name, _amount_key(held)) for name, held in device.capacity.items()])
-
-
-def _amount_key(held: DeviceCapacity) -> Hashable:
-    policy = held.request_policy
-    return held.value.identity if policy is None else (held.value.identity, _policy_key(policy))
-
-
-def _policy_key(policy: CapacityRequestPolicy) -> Hashable:
-    """A policy in full: how its quantities are written can matter."""
-    allowed = policy.valid_range
-    quantities = (
-        policy.default,
-        *policy.valid_values,
-        *((allowed.min, allowed.max, allowed.step) if allowed is not None else ()),
-    )
-    return (allowed is None, *[q and (q.identity, q.format) for q in quantities])
-
-
-def _counters(consumes: tuple[DeviceCounterConsumption, ...]) -> tuple[CounterDraw, ...]:
-    return tuple(
-        CounterDraw(
-            one.counter_set,
-            tuple(sorted((name, counter.value.nano) for name, counter in one.counters.items())),
-            frozenset(one.compatibility_groups),
-        )
-        for one in consumes
-    )

@@ -207,7 +207,9 @@ class _Shape:
     def __init__(self, fleet: Fleet, preparation: Preparation) -> None:
         self._fleet = fleet
         allocator = fleet.allocator
-        self.faces = FaceMaker(preparation, allocator.selectors, allocator.features)
+        self.faces = FaceMaker(
+            preparation, allocator.selectors, allocator.features, allocator.inventory.models
+        )
         self._plan = Plan(allocator, preparation, self.faces)
         self.groups: dict[Hashable, NodeGroup] = {}
         self.stale: dict[str, None] = dict.fromkeys(fleet)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dray.allocator.features import Features
+from dray.allocator.models import Models
 from dray.allocator.occupancy import PoolID
 from dray.allocator.pools import Pool, PoolRecord, SliceRecord, UnreadableSelection
 from dray.allocator.taints import TaintRules
@@ -31,6 +32,7 @@ class Inventory:
         rules: Iterable[DeviceTaintRule] = (),
     ) -> None:
         self.features = features
+        self.models = Models()
         self._rules = TaintRules()
         self._published: dict[str, SliceRecord] = {}  # as drivers wrote them, by slice name
         self._pools: dict[PoolID, PoolRecord] = {}
@@ -63,7 +65,10 @@ class Inventory:
     def remove(self, name: str) -> frozenset[PoolID]:
         """Forget a slice, known or not; returns the pools that are different now."""
         old = self._published.pop(name, None)
-        return frozenset(self._withdraw(old)) if old is not None else frozenset()
+        if old is None:
+            return frozenset()
+        self.models.forget(old.sequence)
+        return frozenset(self._withdraw(old))
 
     def apply_rule(self, rule: DeviceTaintRule) -> frozenset[PoolID]:
         """Take in a new or changed taint rule; returns the pools whose devices it may mark."""
@@ -81,7 +86,9 @@ class Inventory:
         record = self._pools.get(pool)
         if record is None:
             record = self._pools[pool] = PoolRecord(pool, self.features)
-        record.apply(SliceRecord(self._rules.patched(slice_), sequence))
+        patched = SliceRecord(self._rules.patched(slice_), sequence)
+        record.apply(patched)
+        self.models.of(patched)
         node_name = slice_.spec.node_name
         if node_name:
             self._on_node.setdefault(node_name, set()).add(pool)

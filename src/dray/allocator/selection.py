@@ -63,9 +63,9 @@ class SelectorVerdicts:
         compilation = compile_selector(expression, environment)
         self.compile_error = compilation.error.detail if compilation.error is not None else ""
         self.selector = None if self.compile_error else Selector(compilation)
-        self.readers: tuple[Reader, ...] = ()
-        if self.selector is not None:
-            self.readers = tuple(_reader(place) for place in sorted(self.selector.references))
+        places = self.selector.references if self.selector is not None else ()
+        self.places: tuple[Reference, ...] = tuple(sorted(places, key=str))
+        self.readers: tuple[Reader, ...] = tuple(map(_reader, self.places))
         self._answers: dict[Hashable, Verdict] = {}
 
     def verdict(self, driver: str, device: Device) -> Verdict:

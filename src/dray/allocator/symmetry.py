@@ -237,6 +237,7 @@ def _look(
 ) -> Hashable:
     seat = problem.seats[device]
     face = seat.face
+    sets = tuple([draw.counter_set for draw in face.counters])
     return (
         tuple([view.candidates >> device & 1 for view in views]),
         tuple([view.raises >> device & 1 for view in views]),
@@ -254,7 +255,7 @@ def _look(
         pivots and _pivot_value(problem, views, device, pivots) in (ABSENT, UNKNOWN),
         pivots and _pivot_value(problem, views, device, pivots) is UNKNOWN,
         seat.allocated,
-        (seat.pool, attempt.draws[device], tuple([d[::2] for d in face.counters]))
+        (seat.pool, attempt.draws[device], tuple([d.groups for d in face.counters]), sets)
         if face.counters
         else None,
         (seat.charged, seat.consumed, tuple([face.draws[view.want.index] for view in views]))
