@@ -17,7 +17,7 @@ from dray.allocator.capacity import consume
 from dray.allocator.devices import Choice
 from dray.allocator.faces import FaceMaker
 from dray.allocator.inventory import Inventory
-from dray.allocator.layout import Layout
+from dray.allocator.layout import Layout, pool_states
 from dray.allocator.occupancy import Occupancy
 from dray.allocator.preparation import Preparation, prepare
 from dray.allocator.reasons import Explainer
@@ -86,7 +86,8 @@ class Plan:
     def layout(self, node: Node) -> Layout:
         allocator = self._allocator
         pools = allocator.inventory.gather(node)
-        return Layout(node, pools, allocator.occupancy, self.faces, allocator.features)
+        states = pool_states(node, pools, allocator.occupancy, allocator.features)
+        return Layout(node, states, allocator.occupancy, self.faces)
 
     def solve(self, layout: Layout) -> Outcome:
         """An outcome that holds for every node with an equal layout."""

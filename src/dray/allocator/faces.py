@@ -163,8 +163,12 @@ class FaceMaker:
             face = self._by_model[model.index] = self.of(model.driver, model.device)
         return face
 
-    def _reads_individuals(self, driver: str) -> bool:
+    @property
+    def reads_individuals(self) -> bool:
         """Whether the claims look at what tells devices of one model apart."""
+        return self._models is None or any(map(self._reads_individuals, self._models.drivers))
+
+    def _reads_individuals(self, driver: str) -> bool:
         assert self._models is not None
         individual = self._models.individual(driver)
         if not individual:

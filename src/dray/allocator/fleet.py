@@ -1,10 +1,12 @@
-"""All nodes at once: nodes that look alike to a pod are asked once.
+"""All nodes at once: nodes that are alike are asked once.
 
-A fleet has many nodes and few kinds of them. For each shape of claims the nodes are sorted into
-groups with equal layouts, the search runs once per group, and the answer for a node is the group's
-with the node's own names put in. Groups are kept: when a claim is allocated or a slice changes,
-only the nodes that it touches are sorted again, so one more pod of a known shape costs what has
-changed since the last one, however large the fleet.
+A fleet has many nodes and few kinds of them. Nodes are sorted by the models of their devices and
+by which are in use, whoever asks; a search runs once per kind of node and shape of claims, and the
+answer for a node is that of its kind with the node's own names put in. When a claim is allocated
+or a slice changes, only the nodes it touches are sorted again. So one more pod of a known shape
+costs what has changed since the last one, and a new shape what there are kinds of nodes, however
+large the fleet. Only claims that ask for individuals, such as a serial number, are looked up node
+by node.
 
 Claims have one shape if they ask for the same; their names and their configuration do not matter.
 """
@@ -13,31 +15,30 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from heapq import heappop, heappush
-from typing import Final
+from typing import Final, NamedTuple
 
 from dray.allocator.allocator import Allocator, Plan
 from dray.allocator.answers import Allocation, Unsatisfiable
 from dray.allocator.attempt import Fault
 from dray.allocator.faces import FaceMaker
-from dray.allocator.layout import Layout
+from dray.allocator.layout import Layout, PoolState, pool_states
 from dray.allocator.occupancy import PoolID
 from dray.allocator.pools import Pool
 from dray.allocator.preparation import Preparation, prepare
 from dray.allocator.search import Failed, Found, Outcome
+from dray.allocator.sorting import NodeGroup, Sorting
 from dray.api.codec import encode
 from dray.api.core import Node
 from dray.api.resource import DeviceTaintRule, ResourceClaim, ResourceSlice
 from dray.errors import AllocationError
 
-__all__ = ["SHAPES_MAX", "Fleet", "NodeGroup", "Survey"]
+__all__ = ["SHAPES_MAX", "Fleet", "GroupAnswer", "Survey"]
 
-# Shapes of claims to keep groups for. Each costs a few hundred bytes per node.
-SHAPES_MAX: Final = 32
+# Shapes of claims to remember. Each costs a few hundred bytes per kind of node.
+SHAPES_MAX: Final = 64
 
-# Answers to keep for layouts that no node has any more: devices that come free bring them back.
-OUTCOMES_MAX: Final = 4096
+# Answers to remember per shape: devices that come free bring old ones back.
+OUTCOMES_MAX: Final = 16_384
 
 
 class Fleet:
@@ -58,7 +59,10 @@ class Fleet:
         self._nodes: dict[str, Node] = {}
         self._numbers: dict[str, int] = {}  # nodes in the order in which they came
         self._pools: dict[str, tuple[Pool, ...]] = {}  # as gathered, until something changes
+        self._states: dict[str, tuple[PoolState, ...]] = {}  # the same, until they are used
         self._shapes: OrderedDict[Hashable, _Shape] = OrderedDict()
+        self._kinds = Sorting(self._kind_key, ())
+        self._models_version = allocator.inventory.models.version
         self._count = 0
         for node in nodes:
             self.apply_node(node)
@@ -79,8 +83,9 @@ class Fleet:
             return
         del self._numbers[name]
         self._pools.pop(name, None)
-        for shape in self._shapes.values():
-            shape.remove(name)
+        self._states.pop(name, None)
+        for sorting in self._sortings():
+            sorting.remove(name)
 
     def apply_slice(self, slice_: ResourceSlice) -> None:
         """Take in a new or changed slice."""
@@ -92,12 +97,12 @@ class Fleet:
             self._moved(self._nodes_of(pool))
 
     def remove_slice(self, name: str) -> None:
-        before = self.allocator.inventory.pool_of(name)
-        sequence = self.allocator.inventory.sequence_of(name)
+        inventory = self.allocator.inventory
+        before, sequence = inventory.pool_of(name), inventory.sequence_of(name)
         if before is None or sequence is None:
             return
         nodes = self._nodes_of(before)
-        self.allocator.inventory.remove(name)
+        inventory.remove(name)
         self._moved(nodes)
         for shape in self._shapes.values():
             shape.faces.forget(sequence)
@@ -126,18 +131,26 @@ class Fleet:
     def _moved(self, nodes: Iterable[str]) -> None:
         """Other devices are within reach of these nodes."""
         for name in nodes:
-            if name in self._nodes:
-                self._pools.pop(name, None)
-                for shape in self._shapes.values():
-                    shape.stale[name] = None
+            self._pools.pop(name, None)
+            self._spoil(name)
 
     def _used(self, pools: Iterable[PoolID]) -> None:
         """Devices of these pools were taken or came free."""
         for pool in pools:
             for name in self._nodes_of(pool):
-                if name in self._nodes:
-                    for shape in self._shapes.values():
-                        shape.stale[name] = None
+                self._spoil(name)
+
+    def _spoil(self, name: str) -> None:
+        if name in self._nodes:
+            self._states.pop(name, None)
+            for sorting in self._sortings():
+                sorting.spoil(name)
+
+    def _sortings(self) -> Iterator[Sorting]:
+        yield self._kinds
+        for shape in self._shapes.values():
+            if shape.own is not None:
+                yield shape.own
 
     # Asking ------------------------------------------------------------------------------------
 
@@ -152,22 +165,47 @@ class Fleet:
                 self._shapes.popitem(last=False)
         else:
             self._shapes.move_to_end(key)
-        shape.sort_stale()
         return Survey(self, shape, Plan(self.allocator, preparation, shape.faces))
 
-    def node(self, name: str) -> Node:
-        return self._nodes[name]
+    def kinds(self) -> Sorting:
+        """The nodes by the models of their devices and by which are in use."""
+        models = self.allocator.inventory.models
+        if models.version != self._models_version:
+            # What was taken for models were individuals: there are fewer kinds than it seemed.
+            self._models_version = models.version
+            for name in self._nodes:
+                self._kinds.spoil(name)
+        self._kinds.refresh(self._numbers.__getitem__)
+        return self._kinds
 
     def number(self, name: str) -> int:
         """Where a node is in the order in which nodes came."""
         return self._numbers[name]
 
     def layout(self, name: str, faces: FaceMaker) -> Layout:
-        node = self.node(name)
-        pools = self._pools.get(name)
-        if pools is None:
-            pools = self._pools[name] = self.allocator.inventory.gather(node)
-        return Layout(node, pools, self.allocator.occupancy, faces, self.allocator.features)
+        """A node of the fleet, laid out for claims."""
+        return Layout(self._nodes[name], self._state(name), self.allocator.occupancy, faces)
+
+    def _state(self, name: str) -> tuple[PoolState, ...]:
+        states = self._states.get(name)
+        if states is None:
+            allocator = self.allocator
+            node = self._nodes[name]
+            pools = self._pools.get(name)
+            if pools is None:
+                pools = self._pools[name] = allocator.inventory.gather(node)
+            states = pool_states(node, pools, allocator.occupancy, allocator.features)
+            self._states[name] = states
+        return states
+
+    def _kind_key(self, name: str) -> Hashable:
+        models = self.allocator.inventory.models
+        return tuple(
+            [
+                (tuple([models.of(record).index for record in state.pool.slices]), state.key)
+                for state in self._state(name)
+            ]
+        )
 
     def __len__(self) -> int:
         """How many nodes there are."""
@@ -177,32 +215,8 @@ class Fleet:
         return iter(self._nodes)
 
 
-@dataclass(slots=True, eq=False)
-class NodeGroup:
-    """Nodes with one answer."""
-
-    outcome: Outcome | None = None
-    nodes: dict[str, None] = field(default_factory=dict)
-    # In the order of the fleet; nodes that left are dropped when they come up.
-    _queue: list[tuple[int, str]] = field(default_factory=list)
-
-    @property
-    def fits(self) -> bool:
-        return isinstance(self.outcome, Found)
-
-    def add(self, number: int, name: str) -> None:
-        self.nodes[name] = None
-        heappush(self._queue, (number, name))
-
-    def first(self) -> tuple[int, str]:
-        """The node that came to the fleet first, and its number. The group must not be empty."""
-        while self._queue[0][1] not in self.nodes:
-            heappop(self._queue)
-        return self._queue[0]
-
-
 class _Shape:
-    """One shape of claims, and the nodes sorted by how they look to it."""
+    """One shape of claims, and what became of it on each kind of node."""
 
     def __init__(self, fleet: Fleet, preparation: Preparation) -> None:
         self._fleet = fleet
@@ -211,104 +225,91 @@ class _Shape:
             preparation, allocator.selectors, allocator.features, allocator.inventory.models
         )
         self._plan = Plan(allocator, preparation, self.faces)
-        self.groups: dict[Hashable, NodeGroup] = {}
-        self.stale: dict[str, None] = dict.fromkeys(fleet)
-        self._keys: dict[str, Hashable] = {}
-        self._failures: dict[str, str] = {}  # nodes whose pools cannot even be gathered
-        self._outcomes: OrderedDict[Hashable, Outcome] = OrderedDict()
+        self.own: Sorting | None = None  # where kinds of nodes do not tell apart enough
+        self._by_group: OrderedDict[Hashable, Outcome] = OrderedDict()
+        self._by_layout: OrderedDict[Hashable, Outcome] = OrderedDict()
 
-    def sort_stale(self) -> None:
-        for name in self.stale:
-            self._sort(name)
-        self.stale.clear()
+    def sorting(self) -> Sorting:
+        """The nodes in groups that have one answer each."""
+        if not self.faces.reads_individuals:
+            return self._fleet.kinds()
+        if self.own is None:
+            self.own = Sorting(self._layout_key, self._fleet)
+            self._by_group.clear()
+        self.own.refresh(self._fleet.number)
+        return self.own
 
-    def remove(self, name: str) -> None:
-        self.stale.pop(name, None)
-        self._leave(name)
+    def _layout_key(self, name: str) -> Hashable:
+        return self._fleet.layout(name, self.faces).key
 
-    def group_of(self, name: str) -> NodeGroup:
-        return self.groups[self._keys[name]]
+    def outcome(self, group: NodeGroup) -> Outcome:
+        known = self._by_group.get(group.key)
+        if known is None:
+            # Kinds that differ in what these claims cannot see are laid out alike.
+            layout = self._fleet.layout(group.first()[1], self.faces)
+            known = self._by_layout.get(layout.key)
+            if known is None:
+                known = self._plan.solve(layout)
+                _remember(self._by_layout, layout.key, known)
+            _remember(self._by_group, group.key, known)
+        return known
 
-    def failure(self) -> str:
-        """What is wrong with the selectors of slices, if anything."""
-        return next(iter(self._failures.values()), "")
 
-    def _sort(self, name: str) -> None:
-        try:
-            layout = self._fleet.layout(name, self.faces)
-        except AllocationError as error:
-            self._leave(name)
-            self._failures[name] = str(error)
-            return
-        key = layout.key
-        if self._keys.get(name) == key:
-            return
-        self._leave(name)
-        group = self.groups.get(key)
-        if group is None:
-            group = self.groups[key] = NodeGroup(self._outcome(key, layout))
-        group.add(self._fleet.number(name), name)
-        self._keys[name] = key
+def _remember(known: OrderedDict[Hashable, Outcome], key: Hashable, outcome: Outcome) -> None:
+    known[key] = outcome
+    if len(known) > OUTCOMES_MAX:
+        known.popitem(last=False)
 
-    def _leave(self, name: str) -> None:
-        self._failures.pop(name, None)
-        key = self._keys.pop(name, None)
-        if key is None:
-            return
-        group = self.groups[key]
-        del group.nodes[name]
-        if not group.nodes:
-            del self.groups[key]
 
-    def _outcome(self, key: Hashable, layout: Layout) -> Outcome:
-        outcome = self._outcomes.get(key)
-        if outcome is None:
-            outcome = self._outcomes[key] = self._plan.solve(layout)
-            if len(self._outcomes) > OUTCOMES_MAX:
-                self._outcomes.popitem(last=False)
-        return outcome
+class GroupAnswer(NamedTuple):
+    """Nodes with one answer."""
+
+    group: NodeGroup
+    outcome: Outcome
+
+    @property
+    def fits(self) -> bool:
+        return isinstance(self.outcome, Found)
 
 
 class Survey:
-    """The answer for every node, as of the time it was asked for."""
+    """The answer for every node, good until the fleet changes."""
 
     def __init__(self, fleet: Fleet, shape: _Shape, plan: Plan) -> None:
         self._fleet = fleet
         self._shape = shape
         self._plan = plan
-
-    @property
-    def groups(self) -> Sequence[NodeGroup]:
-        """The nodes by answer. Nodes of one group have equal devices in equal use."""
-        return tuple(self._shape.groups.values())
+        self._sorting = shape.sorting()
+        groups = tuple(self._sorting.groups.values())
+        self.groups = tuple([GroupAnswer(group, shape.outcome(group)) for group in groups])
+        """The nodes by answer: those of one group have equal devices in equal use."""
 
     def check(self) -> None:
         """Raise what would end the attempt to place the pod: see AllocationError.
 
         Upstream stops at the first node that makes it fail; this is the first in the fleet's order.
         """
-        if failure := self._shape.failure():
+        for failure in self._sorting.failures.values():
             raise AllocationError(failure)
-        failed = [group.first() for group in self.groups if isinstance(group.outcome, Failed)]
+        failed = [group.first() for group, outcome in self.groups if isinstance(outcome, Failed)]
         if failed:
             self.on(min(failed)[1])
 
     def fitting(self) -> Iterator[str]:
-        """The nodes where the claims fit, in no particular order."""
-        for group in self.groups:
-            if group.fits:
-                yield from group.nodes
+        """The nodes where the claims fit, group by group."""
+        for answer in self.groups:
+            if answer.fits:
+                yield from answer.group.nodes
 
     def first(self) -> str | None:
         """The first node of the fleet where the claims fit."""
-        found = [group.first() for group in self.groups if group.fits]
+        found = [answer.group.first() for answer in self.groups if answer.fits]
         return min(found)[1] if found else None
 
     def on(self, name: str) -> Allocation | Unsatisfiable:
         """The answer for one node; AllocationError if the claims cannot be judged there."""
+        outcome = self._shape.outcome(self._sorting.group_of(name))
         layout = self._fleet.layout(name, self._shape.faces)
-        outcome = self._shape.group_of(name).outcome
-        assert outcome is not None
         if isinstance(outcome, Failed) and outcome.stop.fault is Fault.MESSAGE:
             # The message names the claims that were asked about first.
             outcome = self._plan.solve(layout)
@@ -317,13 +318,9 @@ class Survey:
 
 def _shape_key(preparation: Preparation) -> Hashable:
     """What claims ask for; the same for claims that differ in their names alone."""
+    claims = [claim.spec.devices for claim in preparation.claims]
     return (
-        tuple(
-            [
-                encode([claim.spec.devices.requests or (), claim.spec.devices.constraints])
-                for claim in preparation.claims
-            ]
-        ),
+        tuple([encode([claim.requests or (), claim.constraints]) for claim in claims]),
         # A class that is changed is another object. What it was may still be asked for.
         tuple([id(want.device_class) for want in preparation.wants]),
         bool(preparation.failure),

@@ -9,12 +9,12 @@ Upstream counterpart: the part of checkAvailableCounters that adds up what alloc
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from functools import cached_property
 
 from dray.allocator.compatibility import Compatibility
 from dray.allocator.devices import PlacedDevice
-from dray.allocator.faces import FaceMaker, SliceFaces
+from dray.allocator.faces import Face, FaceMaker
 from dray.allocator.features import Features
 from dray.allocator.node_matching import node_matches
 from dray.allocator.occupancy import UNUSED, Occupancy, Usage
@@ -24,10 +24,69 @@ from dray.allocator.problem import BadPool, CountersLeft, Problem, Seat
 from dray.api.core import Node
 from dray.errors import AllocationError
 
-__all__ = ["OPTIONAL_NODE_OPERATIONS", "Layout"]
+__all__ = ["OPTIONAL_NODE_OPERATIONS", "Layout", "PoolState", "pool_states"]
 
 OPTIONAL_NODE_OPERATIONS = "DRAOptionalNodeOperations"
 """What a node declares that can do without the operations a slice says to skip."""
+
+
+class PoolState:
+    """One pool of a node and how it is used: all that does not depend on who asks."""
+
+    __slots__ = ("counters", "inoperable", "key", "pool", "unreachable", "unreadable", "usages")
+
+    def __init__(self, pool: Pool, node: Node, occupancy: Occupancy, features: Features) -> None:
+        self.pool = pool
+        self.usages = occupancy.pool(pool.id)
+        self.unreachable = self.unreadable = self.inoperable = 0
+        self.counters: CountersLeft | None = None
+        if not pool.usable:
+            self.key: Hashable = (pool.incomplete, bool(pool.invalid))
+            return
+        if pool.special:
+            self.unreachable, self.unreadable = _selected(pool, node)
+            self.inoperable = _inoperable(pool, node, features)
+        if pool.counter_sets:
+            self.counters = _counters_left(pool, self.usages, features)
+        used = self._usage_key() if self.usages else 0
+        self.key = used
+        if pool.special or pool.counter_sets:
+            self.key = (used, self.unreachable, self.unreadable, self.inoperable, self.counters)
+
+    def _usage_key(self) -> Hashable:
+        whole = 0
+        others = []
+        positions = self.pool.positions
+        for name, usage in self.usages.items():
+            position = positions.get(name)
+            if position is None:
+                continue  # The device was withdrawn while it was in use.
+            if usage.shares or usage.measured:
+                others.append((position, usage.key()))
+            elif usage.whole:
+                whole |= 1 << position
+        return (whole, *sorted(others)) if others else whole
+
+    def seats(self, faces: Iterable[Face], pool: int) -> Iterator[Seat]:
+        """The devices of the pool, which is the problem's `pool`th."""
+        for (name, position), face in zip(self.pool.positions.items(), faces, strict=True):
+            usage = self.usages.get(name, UNUSED)
+            yield Seat(
+                face,
+                pool,
+                allocated=usage.allocated,
+                charged=usage.charged,
+                consumed=tuple(sorted(usage.consumed.items())),
+                reachable=not self.unreachable >> position & 1,
+                unreadable=bool(self.unreadable >> position & 1),
+                operable=not self.inoperable >> position & 1,
+            )
+
+
+def pool_states(
+    node: Node, pools: tuple[Pool, ...], occupancy: Occupancy, features: Features
+) -> tuple[PoolState, ...]:
+    return tuple([PoolState(pool, node, occupancy, features) for pool in pools])
 
 
 class Layout:
@@ -36,20 +95,29 @@ class Layout:
     def __init__(
         self,
         node: Node,
-        pools: tuple[Pool, ...],
+        states: tuple[PoolState, ...],
         occupancy: Occupancy,
         faces: FaceMaker,
-        features: Features,
     ) -> None:
         self.node = node
-        self.pools = pools
         self.occupancy = occupancy
-        self._features = features
-        self._parts = tuple([_Part(pool, node, occupancy, faces, features) for pool in pools])
+        self._states = states
+        self._slices = tuple(
+            [tuple([faces.of_slice(record) for record in s.pool.slices]) for s in states]
+        )
+
+    @property
+    def pools(self) -> tuple[Pool, ...]:
+        return tuple([state.pool for state in self._states])
 
     @cached_property
     def key(self) -> Hashable:
-        return tuple([part.key for part in self._parts])
+        return tuple(
+            [
+                (tuple([one.index for one in slices]), state.key)
+                for slices, state in zip(self._slices, self._states, strict=True)
+            ]
+        )
 
     @cached_property
     def devices(self) -> tuple[PlacedDevice, ...]:
@@ -61,79 +129,14 @@ class Layout:
         seats: list[Seat] = []
         counters: list[CountersLeft | None] = []
         bad_pools = []
-        for place, part in enumerate(self._parts):
-            if not part.pool.usable:
-                bad_pools.append(BadPool(len(seats), place, bool(part.pool.invalid)))
+        for place, (slices, state) in enumerate(zip(self._slices, self._states, strict=True)):
+            if not state.pool.usable:
+                bad_pools.append(BadPool(len(seats), place, bool(state.pool.invalid)))
                 continue
-            seats += part.seats(len(counters))
-            counters.append(part.counters)
+            faces = [face for one in slices for face in one.faces]
+            seats += state.seats(faces, len(counters))
+            counters.append(state.counters)
         return Problem(preparation, tuple(seats), tuple(counters), tuple(bad_pools))
-
-
-class _Part:
-    """One pool of a node."""
-
-    def __init__(
-        self,
-        pool: Pool,
-        node: Node,
-        occupancy: Occupancy,
-        faces: FaceMaker,
-        features: Features,
-    ) -> None:
-        self.pool = pool
-        self._features = features
-        self._usages = occupancy.pool(pool.id)
-        self._slices: tuple[SliceFaces, ...] = ()
-        self._unreachable = self._unreadable = self._inoperable = 0
-        self.counters: CountersLeft | None = None
-        if not pool.usable:
-            self.key: Hashable = (pool.incomplete, bool(pool.invalid))
-            return
-        self._slices = tuple([faces.of_slice(record) for record in pool.slices])
-        if pool.special:
-            self._unreachable, self._unreadable = _selected(pool, node)
-            self._inoperable = _inoperable(pool, node, features)
-        if pool.counter_sets:
-            self.counters = _counters_left(pool, self._usages, features)
-        self.key = (
-            tuple([slice_.index for slice_ in self._slices]),
-            self._usage_key(),
-            self._unreachable,
-            self._unreadable,
-            self._inoperable,
-            self.counters,
-        )
-
-    def _usage_key(self) -> Hashable:
-        if not self._usages:
-            return 0
-        whole = 0
-        others = []
-        for name, usage in self._usages.items():
-            position = self.pool.positions.get(name)
-            if position is None:
-                continue  # The device was withdrawn while it was in use.
-            if usage.consumed or usage.shared:
-                others.append((position, usage.key()))
-            elif usage.allocated:
-                whole |= 1 << position
-        return (whole, *sorted(others)) if others else whole
-
-    def seats(self, pool: int) -> Iterator[Seat]:
-        faces = [face for slice_ in self._slices for face in slice_.faces]
-        for (name, position), face in zip(self.pool.positions.items(), faces, strict=True):
-            usage = self._usages.get(name, UNUSED)
-            yield Seat(
-                face,
-                pool,
-                allocated=usage.allocated,
-                charged=usage.charged,
-                consumed=tuple(sorted(usage.consumed.items())),
-                reachable=not self._unreachable >> position & 1,
-                unreadable=bool(self._unreadable >> position & 1),
-                operable=not self._inoperable >> position & 1,
-            )
 
 
 def _selected(pool: Pool, node: Node) -> tuple[int, int]:

@@ -11,7 +11,7 @@ When an attribute turns out to be individual, the models of its driver are made 
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -69,6 +69,12 @@ class Models:
         self._individual: dict[str, frozenset[str]] = {}
         self._by_slice: dict[int, tuple[SliceRecord, frozenset[str], SliceModel]] = {}
         self._count = 0
+        self.version = 0  # changes when something proved to be individual
+
+    @property
+    def drivers(self) -> Collection[str]:
+        """The drivers with attributes that are no part of a model."""
+        return self._individual.keys()
 
     def individual(self, driver: str) -> frozenset[str]:
         """The attributes of a driver that are no part of a model, as it names them."""
@@ -142,6 +148,7 @@ class Models:
             if len(values) > VALUES_MAX:
                 individual |= {name}
                 self._individual[driver] = individual
+                self.version += 1
                 del self._values[driver, name]
                 learned = True
         return learned
