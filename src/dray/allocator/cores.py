@@ -55,13 +55,18 @@ class Core:
         """How many devices that nobody else can have a stage needs, and out of which."""
         least, union = None, 0
         for view in self.servable(stage):
-            if view.want.admin_access:
+            if view.want.admin_access and not self._one_claim:
+                # Who may look at everything takes nothing from other claims.
                 return 0, 0
             free = self.free(view)
             short = max(0, view.needed - (free & self.problem.shareable).bit_count())
             least = short if least is None else min(least, short)
             union |= free & ~self.problem.shareable
         return least or 0, union
+
+    @property
+    def _one_claim(self) -> bool:
+        return len({stage.claim_index for stage in self.stages}) == 1
 
     # Words -------------------------------------------------------------------------------------
 

@@ -21,7 +21,8 @@ from dray.allocator.faces import FAILED, FaceMaker, Refusal
 from dray.allocator.features import Features
 from dray.allocator.layout import Layout
 from dray.allocator.pools import Pool
-from dray.allocator.problem import Problem, WantView
+from dray.allocator.preparation import Preparation
+from dray.allocator.problem import BadPool, WantView
 from dray.allocator.requests import Want
 from dray.allocator.selection import Selectors, SelectorVerdicts
 from dray.allocator.taints import untolerated
@@ -65,13 +66,18 @@ class Inspector:
     def __init__(
         self,
         layout: Layout,
-        problem: Problem,
+        preparation: Preparation,
         faces: FaceMaker,
         selectors: Selectors,
         features: Features,
     ) -> None:
         self.layout = layout
-        self.problem = problem
+        self.problem = problem = layout.problem(preparation)
+        for view in problem.views:
+            everything = problem.everything(view.want) if view.want.all_devices else ()
+            if everything and not isinstance(everything, (BadPool, int)):
+                view.everything = everything
+                view.needed = len(everything)
         self.attempt = Attempt(problem, lists=features.list_type_attributes)
         self._faces = faces
         self._selectors = selectors

@@ -33,7 +33,7 @@ from dray.allocator.obstacles import Inspector, Obstacle, Sight
 from dray.allocator.occupancy import PoolID
 from dray.allocator.pools import Pool
 from dray.allocator.preparation import Preparation
-from dray.allocator.problem import BadPool, Problem, WantView
+from dray.allocator.problem import WantView
 from dray.allocator.requests import claim_key
 from dray.allocator.search import Exhausted, Outcome, Undecided
 from dray.allocator.selection import Selectors
@@ -61,10 +61,10 @@ class Explainer:
 
     def report(self, layout: Layout, outcome: Outcome) -> NodeReport:
         """Why the claims do not fit on the node of the layout."""
-        problem = layout.problem(self._preparation)
-        settle(problem)
-        inspector = self.inspector(layout, problem)
-        requests = tuple(self._request(inspector, view) for view in problem.views)
+        inspector = Inspector(
+            layout, self._preparation, self._faces, self._selectors, self._features
+        )
+        requests = tuple(self._request(inspector, view) for view in inspector.problem.views)
         report = NodeReport(
             layout.node.metadata.name,
             requests,
@@ -76,9 +76,6 @@ class Explainer:
         if not alone or not isinstance(outcome, Exhausted):
             return report
         return NodeReport(report.node, requests, conflicts(inspector, self._features), report.pools)
-
-    def inspector(self, layout: Layout, problem: Problem) -> Inspector:
-        return Inspector(layout, problem, self._faces, self._selectors, self._features)
 
     # Requests ----------------------------------------------------------------------------------
 
@@ -137,7 +134,7 @@ class Explainer:
         """How many slices each pool has in its newest generation, and how many it should have."""
         seen: dict[PoolID, tuple[int, int, int]] = {}
         for slice_ in self._inventory.slices():
-            if not self._features.compatibility_groups and grouped(slice_):
+            if not self._features.compatibility_groups and _grouped(slice_):
                 continue  # Slices that are not understood are not counted.
             pool = slice_.spec.pool
             id_ = PoolID(slice_.spec.driver, pool.name)
@@ -149,23 +146,13 @@ class Explainer:
         return {id_: (count, expected) for id_, (_, count, expected) in seen.items()}
 
 
-def grouped(slice_: ResourceSlice) -> bool:
+def _grouped(slice_: ResourceSlice) -> bool:
     """Whether devices of the slice name groups they are compatible with."""
     return any(
         consumption.compatibility_groups
         for device in slice_.spec.devices or ()
         for consumption in device.consumes_counters
     )
-
-
-def settle(problem: Problem) -> None:
-    """Find out what "all devices" are, as far as that can be told."""
-    for view in problem.views:
-        if view.want.all_devices:
-            everything = problem.everything(view.want)
-            if not isinstance(everything, (BadPool, int)):
-                view.everything = everything
-                view.needed = len(everything)
 
 
 # Counting --------------------------------------------------------------------------------------
