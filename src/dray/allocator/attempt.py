@@ -114,7 +114,7 @@ class Attempt:
         seat = self.problem.seats[index]
         if not seat.face.counters:
             return False
-        return not (seat.face.shareable and (seat.charged or index in self.shares))
+        return not (seat.face.shareable and (seat.shared or index in self.shares))
 
     def overdraws(self, index: int) -> bool:
         """Whether the counters left are too few for the device."""

@@ -107,7 +107,7 @@ class Bounds:
         return self._unservable_together([rest], range(position + 1, horizon), useless)
 
     def _unservable_together(self, demands: list[Demand], positions: range, useless: int) -> bool:
-        masks: dict[object, int] = {}
+        masks: dict[tuple[int, tuple[int, ...]], int] = {}
         for later in positions:
             demand = self._demand(self._stages[later], useless, masks)
             if not demand.views:
@@ -128,18 +128,27 @@ class Bounds:
         )
 
     def _demand(
-        self, views: tuple[WantView, ...], useless: int, masks: dict[object, int]
+        self,
+        views: tuple[WantView, ...],
+        useless: int,
+        masks: dict[tuple[int, tuple[int, ...]], int],
     ) -> Demand:
         """The alternatives of a stage that can still be served; none if there is no way."""
         kept = []
         for view in views:
             # Requests that ask for the same can choose from the same devices.
             want = view.want
-            key = (view.viable, view.scope, want.admin_access and want.claim_index)
-            mask = masks.get(key)
-            if mask is None or want.all_devices or self._attempt.taken:
+            alike = not (
+                want.all_devices
+                or want.admin_access
+                or want.derived_attributes
+                or self._attempt.taken
+            )
+            key = (view.viable, view.scope)
+            mask = masks.get(key) if alike else None
+            if mask is None:
                 mask = self._choosable(view, useless, 0, 0)
-                if not want.all_devices:
+                if alike:
                     masks[key] = mask
             enough = mask.bit_count() >= view.needed
             if enough and not (want.all_devices and not view.everything):

@@ -26,10 +26,10 @@ def hopeless(problem: Problem, attempt: Attempt, demands: list[Demand]) -> bool:
 
 
 def _least(problem: Problem, demand: Demand) -> dict[str, int]:
-    """What a stage takes of each capacity at least: nothing, unless all devices have to share it."""
+    """What a stage takes of each capacity at least: nothing, if a device has none to share."""
     least: dict[str, int] | None = None
     for view, mask, count in zip(demand.views, demand.masks, demand.counts, strict=True):
-        if mask & ~problem.shareable:
+        if not count or mask & ~problem.shareable:
             return {}
         for device in bits(mask):
             draws = problem.seats[device].face.draws[view.want.index]

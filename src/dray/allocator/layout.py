@@ -75,7 +75,7 @@ class PoolState:
                 face,
                 pool,
                 allocated=usage.allocated,
-                charged=usage.charged,
+                shared=usage.shared,
                 consumed=tuple(sorted(usage.consumed.items())),
                 reachable=not self.unreachable >> position & 1,
                 unreadable=bool(self.unreadable >> position & 1),

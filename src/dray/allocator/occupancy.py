@@ -56,7 +56,8 @@ class Usage:
 
     def key(self) -> tuple[object, ...]:
         """All that allocation depends on."""
-        return self.allocated, self.shared, tuple(sorted(self.consumed.items()))
+        consumed = tuple(sorted((name, taken) for name, taken in self.consumed.items() if taken))
+        return self.allocated, self.shared, consumed
 
 
 UNUSED: Final = Usage()

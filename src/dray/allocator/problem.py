@@ -65,7 +65,7 @@ class Seat:
     face: Face
     pool: int  # which entry of Problem.counters
     allocated: bool = False
-    charged: bool = False  # in use in whatever way: its counters are spent
+    shared: bool = False  # somebody has a share, who paid for what it draws from counters
     consumed: tuple[tuple[str, int], ...] = ()
     reachable: bool = True  # the device's own node selection
     unreadable: bool = False  # nobody can say whether it is

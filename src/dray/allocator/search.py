@@ -22,10 +22,10 @@ from typing import Final, TypeAlias
 from dray.allocator.attempt import Attempt, Commitment, Fault, Stop
 from dray.allocator.bounds import Bounds
 from dray.allocator.components import components, parts
-from dray.allocator.constraints import constraint_of
-from dray.allocator.faces import Refusal
+from dray.allocator.constraints import UNKNOWN, constraint_of
+from dray.allocator.faces import FAILED, Refusal
 from dray.allocator.preparation import RESULTS_MAX
-from dray.allocator.problem import BadPool, Problem, WantView
+from dray.allocator.problem import BadPool, Problem, WantView, bits
 from dray.allocator.requests import Stage, Want
 from dray.allocator.symmetry import Symmetry
 from dray.allocator.twins import twins
@@ -144,10 +144,10 @@ def _stop(problem: Problem, want: Want, device: int) -> Stop:
 def _may_be_refused(problem: Problem, view: WantView, *, lists: bool) -> bool:
     """Whether a constraint could refuse one of all devices, which is an error."""
     earlier = problem.views[: view.want.index]
-    if view.derives:
-        return True
     for number in view.scope:
         if any(number in other.scope for other in earlier):
+            return True
+        if any(problem.value(number, view.want, i) is FAILED for i in view.everything):
             return True
         state = constraint_of(problem.constraint(number), lists=lists)
         if not all(state.add(problem.value(number, view.want, i)) for i in view.everything):
@@ -162,6 +162,15 @@ def _must_be_plain(problem: Problem) -> bool:
     solution, but may hold errors. Which ones is only known by going its way.
     """
     if problem.may_exceed and any(view.raising for view in problem.views):
+        return True
+    # The order of devices matters to a constraint for distinct values that cannot be compared.
+    if any(
+        problem.constraint(number).match_attribute is None
+        and problem.value(number, view.want, device) is UNKNOWN
+        for view in problem.views
+        for number in view.scope
+        for device in bits(view.candidates)
+    ):
         return True
     # Counters that grow when a device is taken are a driver's mistake, and void every bound.
     return any(

@@ -258,7 +258,7 @@ def _look(
         (seat.pool, attempt.draws[device], tuple([d.groups for d in face.counters]), sets)
         if face.counters
         else None,
-        (seat.charged, seat.consumed, tuple([face.draws[view.want.index] for view in views]))
+        (seat.shared, seat.consumed, tuple([face.draws[view.want.index] for view in views]))
         if face.shareable
         else None,
     )

@@ -27,13 +27,27 @@ def hopeless(problem: Problem, attempt: Attempt, demands: list[Demand]) -> bool:
             if _unmatched(problem, attempt, number, members):
                 return True
             bundles.setdefault(problem.attribute(number), []).append((number, members))
-    return any(len(each) > 1 and _crowded(problem, each) for each in bundles.values())
+    return any(_crowded(problem, _apart(each)) for each in bundles.values())
+
+
+def _apart(bundles: list[tuple[int, list[Demand]]]) -> list[tuple[int, list[Demand]]]:
+    """Those that have no stage in common: what two constraints look at can be one bundle."""
+    apart = []
+    seen: set[int] = set()
+    for number, members in bundles:
+        stages = {id(demand) for demand in members}
+        if seen.isdisjoint(stages):
+            seen |= stages
+            apart.append((number, members))
+    return apart
 
 
 def _scopes(demands: list[Demand]) -> dict[int, list[Demand]]:
     """The stages each constraint looks at, in all their alternatives."""
     scopes: dict[int, list[Demand]] = {}
     for demand in demands:
+        if not min(demand.counts):
+            continue
         for number in demand.views[0].scope:
             if len(demand.views) == 1 or all(number in view.scope for view in demand.views):
                 scopes.setdefault(number, []).append(demand)
@@ -111,6 +125,6 @@ def _crowded(problem: Problem, bundles: list[tuple[int, list[Demand]]]) -> bool:
                     devices[value] = devices.get(value, 0) | mask & need[1]
         sizes.append(size)
     smallest = min(sizes)
-    if not smallest:
+    if len(bundles) < 2 or not smallest:
         return False
     return sum(mask.bit_count() // smallest for mask in devices.values()) < len(bundles)

@@ -1,0 +1,47 @@
+"""Constraints that cannot hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dray.allocator.value_bounds import hopeless
+from dray.api.resource import DeviceConstraint, ResourceClaim
+from tests.unit.allocator.builders import DRIVER, claim, device, request
+from tests.unit.allocator.hopes import demands_of, problem_of, start
+
+MATCH = DeviceConstraint(match_attribute=f"{DRIVER}/numa")
+DISTINCT = DeviceConstraint(distinct_attribute=f"{DRIVER}/numa")
+
+
+def gives_up(values: Sequence[int], *claims: ResourceClaim) -> bool:
+    devices = [device(f"gpu-{i}", attributes={"numa": v}) for i, v in enumerate(values)]
+    problem = problem_of(devices, claims)
+    return hopeless(problem, start(problem), demands_of(problem))
+
+
+def test_groups_with_too_few_devices_are_seen_through() -> None:
+    three = claim(request(count=3), constraints=(MATCH,))
+    assert gives_up([0, 0, 1, 1], three)
+    assert not gives_up([0, 1, 1, 1], three)
+
+
+def test_requests_under_one_constraint_are_counted_together() -> None:
+    asked = claim(request("a"), request("b", count=2), constraints=(MATCH,))
+    assert gives_up([0, 0, 1, 1], asked)
+    assert not gives_up([0, 0, 0, 1], asked)
+
+
+def test_too_few_different_values_are_seen_through() -> None:
+    three = claim(request(count=3), constraints=(DISTINCT,))
+    assert gives_up([0, 0, 1, 1], three)
+    assert not gives_up([0, 1, 2, 2], three)
+
+
+def test_claims_that_each_need_a_group_need_as_many_groups() -> None:
+    pairs = [claim(request(count=2), name=f"c{i}", constraints=(MATCH,)) for i in range(3)]
+    assert gives_up([0, 0, 0, 1, 1, 1], *pairs)
+    assert not gives_up([0, 0, 0, 0, 1, 1], *pairs)
+
+
+def test_requests_without_constraints_are_none_of_its_business() -> None:
+    assert not gives_up([], claim(request(count=9)))
