@@ -13,6 +13,8 @@ error, because up to there a branch that cannot be completed cannot get to the e
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from dray.allocator import capacity_bounds, counter_bounds, value_bounds
 from dray.allocator.attempt import Attempt
 from dray.allocator.demands import Demand
@@ -21,6 +23,10 @@ from dray.allocator.problem import Problem, WantView, bits
 from dray.allocator.requests import Stage
 
 __all__ = ["Bounds"]
+
+# Who accepts a device, and the constraints that look at it: with these alike, requests can choose
+# from the same devices.
+_Choice: TypeAlias = tuple[int, tuple[int, ...]]
 
 
 class Bounds:
@@ -107,7 +113,7 @@ class Bounds:
         return self._unservable_together([rest], range(position + 1, horizon), useless)
 
     def _unservable_together(self, demands: list[Demand], positions: range, useless: int) -> bool:
-        masks: dict[tuple[int, tuple[int, ...]], int] = {}
+        masks: dict[_Choice, int] = {}
         for later in positions:
             demand = self._demand(self._stages[later], useless, masks)
             if not demand.views:
@@ -131,12 +137,11 @@ class Bounds:
         self,
         views: tuple[WantView, ...],
         useless: int,
-        masks: dict[tuple[int, tuple[int, ...]], int],
+        masks: dict[_Choice, int],
     ) -> Demand:
         """The alternatives of a stage that can still be served; none if there is no way."""
         kept = []
         for view in views:
-            # Requests that ask for the same can choose from the same devices.
             want = view.want
             alike = not (
                 want.all_devices
