@@ -125,7 +125,7 @@ def batches(jobs: list[Job], workers: int) -> Iterator[Tally]:
 
 def shrunk(found: Difference, respond: Respond, timeout: str) -> Difference:
     """The difference on as small a case as shows it."""
-    upstream = Asked("-timeout", timeout, "-repeats", "4")
+    upstream = Asked("-timeout", timeout, "-repeats", "60")
 
     def still(smaller: Object) -> bool:
         theirs = upstream(smaller)

@@ -31,7 +31,7 @@ from tests.oracle.allocator.world import (
     World,
 )
 
-FAULT: Final = 0.25
+FAULT: Final = 0.28
 THEMES_SCALE: Final = 0.8  # the more themes, the less often all of them allow a success
 # What can be put wrong, how often, and the theme without which it would not show.
 FAULTS: Final[dict[str, tuple[float, str | None]]] = {

@@ -212,7 +212,7 @@ def pool(world: World, driver: str, name: str, names: Iterator[str]) -> list[Obj
     counted = world.about("counters", "groups") and world.chance(0.85)
     sets = counter_sets(world) if counted else []
     generation = world.random.randint(1, 3)
-    device_count = world.random.randint(*((1, 4) if world.about("scarcity") else (3, 8)))
+    device_count = world.random.randint(*((1, 4) if world.about("scarcity") else (3, 9)))
     if world.about("limit") and world.chance(0.6):
         device_count = world.random.randint(20, DEVICES_LIMIT_THEME)
     slice_count = min(world.pick({1: 6, 2: 3, 3: 1.5}), device_count)
@@ -222,10 +222,10 @@ def pool(world: World, driver: str, name: str, names: Iterator[str]) -> list[Obj
     if world.fault == "duplicate device" and device_count > 1 and world.chance(0.6):
         device_names[-1] = device_names[0]
     first = not world.stock
-    together = placement(world, here=0.97 if first else 0.8) if world.chance(0.65) else None
+    together = placement(world, here=0.97 if first else 0.85) if world.chance(0.65) else None
     made, reachable = [], []
     for index in range(slice_count):
-        own, matching = together or placement(world, here=0.75)
+        own, matching = together or placement(world, here=0.8)
         devices = [
             device(world, driver, device_name, sets)
             for device_name in device_names[index::slice_count]
@@ -312,6 +312,16 @@ def inventory(world: World) -> list[Object]:
         }
         made.append({"metadata": {"name": next(names)}, "spec": spec})
     world.random.shuffle(made)
+    places = {
+        id(each): (one["spec"]["driver"], one["spec"]["pool"]["name"], one["metadata"]["name"], at)
+        for one in made
+        for at, each in enumerate(one["spec"].get("devices", ()))
+    }
+    # In the order in which the allocator looks at them.
+    world.stock = sorted(
+        (entry for entry in world.stock if id(entry[1]) in places),
+        key=lambda entry: places[id(entry[1])],
+    )
     return made
 
 

@@ -13,7 +13,9 @@ from tests.oracle.allocator.world import (
     World,
 )
 
-CLAIM_DEVICES_MAX = 32
+# How many selectors a request has, and how often; more if it is to be hard to please.
+SELECTORS = {0: 7.0, 1: 4.0, 2: 0.6}
+SELECTORS_CONTESTED = {0: 1.0, 1: 5.0, 2: 0.5}
 
 
 def cel(expression: str) -> Object:
@@ -81,11 +83,14 @@ def count(world: World) -> int:
         return world.pick({8: 2, 11: 2, 12: 2, 13: 2, 16: 2, 19: 2, 20: 2, 32: 1, 33: 0.3})
     if world.fault == "count":
         return world.pick({0: 1, 33: 1, 40: 1, 20: 2, 1: 2})
-    return world.pick({0: 0.1, 1: 10, 2: 5, 3: 2, 4: 0.8, 5: 0.5})
+    return world.pick({0: 0.1, 1: 10, 2: 4, 3: 1.5, 4: 0.6, 5: 0.4})
 
 
 def witness_of(world: World) -> tuple[str, Object]:
     """A driver, and a device of it that could be what a request is after."""
+    if world.contested and world.stock and world.chance(0.8):
+        # What the requests before this one are tried with first.
+        return world.stock[0]
     if world.stock and world.chance(0.93):
         return world.choice(world.stock)
     return world.choice(world.drivers), {}
@@ -109,8 +114,13 @@ def wish(world: World, driver: str, witness: Object) -> Object:
             made["count"] = wanted_count
     selectors = [
         cel(expressions.selector(world, driver, witness))
-        for _ in range(world.pick({0: 7, 1: 4, 2: 0.6}))
+        for _ in range(
+            world.pick({0: 1, 1: 5, 2: 0.5} if world.contested else {0: 7, 1: 4, 2: 0.6})
+        )
     ]
+    if world.about("contest") and not world.contested and world.chance(0.8):
+        world.contested = True
+        selectors = []
     if selectors:
         made["selectors"] = selectors
     if world.about("taints") and world.chance(0.75):
@@ -231,11 +241,11 @@ def claim_configuration(world: World, requests: list[Object]) -> Object:
 
 
 def claims(world: World) -> list[Object]:
-    world.budget = len(world.stock)
+    world.budget = len(world.stock) * 3 // 4 + 1
     claim_count = world.pick({0: 0.05, 1: 10, 2: 5, 3: 2, 4: 0.4, 5: 0.3})
     made = []
     for index in range(claim_count):
-        weights: dict[int, float] = {0: 0.15, 1: 8, 2: 5, 3: 2, 4: 0.5}
+        weights: dict[int, float] = {0: 0.15, 1: 8, 2: 6, 3: 3, 4: 0.5}
         if claim_count > 2:
             weights = {0: 0.3, 1: 8, 2: 2}
         made.append(claim(world, index, world.pick(weights)))

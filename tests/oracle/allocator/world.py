@@ -22,24 +22,25 @@ DERIVED_DOMAIN: Final = "derived.example.org"
 
 # Each theme, the gates it needs, and how often it is chosen.
 THEMES: Final[Mapping[str, tuple[tuple[str, ...], float]]] = {
-    "admin": (("DRAAdminAccess",), 0.12),
+    "admin": (("DRAAdminAccess",), 0.14),
     "all": ((), 0.16),
     "binding": (("DRADeviceBindingConditions",), 0.13),
     "capacity": (("DRAConsumableCapacity",), 0.24),
     "config": ((), 0.15),
+    "contest": ((), 0.45),
     "constraints": (("DRAConsumableCapacity",), 0.26),
     "counters": (("DRAPartitionableDevices",), 0.2),
-    "derived": (("DRADerivedAttributes",), 0.12),
-    "fractions": (("DRAConsumableCapacity", "DRAFractionalCapacityRange"), 0.09),
-    "groups": (("DRAPartitionableDevices", "DRADeviceCompatibilityGroups"), 0.11),
+    "derived": (("DRADerivedAttributes",), 0.15),
+    "fractions": (("DRAConsumableCapacity", "DRAFractionalCapacityRange"), 0.13),
+    "groups": (("DRAPartitionableDevices", "DRADeviceCompatibilityGroups"), 0.16),
     "in use": ((), 0.3),
     "limit": (("DRAPrioritizedList",), 0.05),
-    "lists": (("DRAListTypeAttributes",), 0.11),
+    "lists": (("DRAListTypeAttributes", "DRAConsumableCapacity"), 0.16),
     "nodes": (("DRAPartitionableDevices",), 0.25),
-    "operations": (("DRAOptionalNodeOperations",), 0.09),
+    "operations": (("DRAOptionalNodeOperations",), 0.12),
     "pools": ((), 0.2),
     "prioritized": (("DRAPrioritizedList",), 0.25),
-    "scarcity": ((), 0.25),
+    "scarcity": ((), 0.15),
     "taints": (("DRADeviceTaints",), 0.19),
 }
 GATES: Final = tuple(sorted({gate for gates, _ in THEMES.values() for gate in gates}))
@@ -75,6 +76,8 @@ class World:
     # Devices that the node can reach and that are free, each with its driver. Requests are made
     # with one of them in mind, or else most claims would ask for what nobody has.
     stock: list[tuple[str, Object]] = field(default_factory=list)
+    # Whether a request was made that could take what a later one, with fewer choices, needs.
+    contested: bool = False
     # How many devices requests may still want before all of them together want too many.
     budget: int = 0
 
