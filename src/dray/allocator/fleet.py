@@ -21,7 +21,7 @@ from dray.allocator.allocator import Allocator, Plan
 from dray.allocator.answers import Allocation, Unsatisfiable
 from dray.allocator.attempt import Fault
 from dray.allocator.faces import FaceMaker
-from dray.allocator.layout import Layout, PoolState, pool_states
+from dray.allocator.layout import Layout, PoolState
 from dray.allocator.occupancy import PoolID
 from dray.allocator.pools import Pool
 from dray.allocator.preparation import Preparation, prepare
@@ -36,6 +36,9 @@ __all__ = ["SHAPES_MAX", "Fleet", "GroupAnswer", "Survey"]
 
 # Shapes of claims to remember. Each costs a few hundred bytes per kind of node.
 SHAPES_MAX: Final = 64
+
+# A pool that several nodes see alike looks like this from any of them.
+_ANY_NODE: Final = Node()
 
 # Answers to remember per shape: devices that come free bring old ones back.
 OUTCOMES_MAX: Final = 16_384
@@ -59,7 +62,9 @@ class Fleet:
         self._nodes: dict[str, Node] = {}
         self._numbers: dict[str, int] = {}  # nodes in the order in which they came
         self._pools: dict[str, tuple[Pool, ...]] = {}  # as gathered, until something changes
-        self._states: dict[str, tuple[PoolState, ...]] = {}  # the same, until they are used
+        self._states: dict[str, dict[int, PoolState]] = {}  # of those that are a node's own
+        self._shared: dict[PoolID, dict[int, PoolState]] = {}  # and of the others
+        self._shares = False  # whether there are others
         self._shapes: OrderedDict[Hashable, _Shape] = OrderedDict()
         self._kinds = Sorting(self._kind_key, ())
         self._models_version = allocator.inventory.models.version
@@ -125,8 +130,8 @@ class Fleet:
         self._used(self.allocator.occupancy.remove(claim))
 
     def _nodes_of(self, pool: PoolID) -> Iterable[str]:
-        names, shared = self.allocator.inventory.nodes_of(pool)
-        return tuple(self._nodes) if shared else names
+        reach = self.allocator.inventory.reach(pool)
+        return tuple(self._nodes) if reach.shared else reach.nodes
 
     def _moved(self, nodes: Iterable[str]) -> None:
         """Other devices are within reach of these nodes."""
@@ -137,7 +142,10 @@ class Fleet:
     def _used(self, pools: Iterable[PoolID]) -> None:
         """Devices of these pools were taken or came free."""
         for pool in pools:
-            for name in self._nodes_of(pool):
+            self._shared.pop(pool, None)
+            reach = self.allocator.inventory.reach(pool)
+            # Nodes that see a pool alike see its use alike, and are not told apart by it.
+            for name in tuple(self._nodes) if reach.shared and reach.special else reach.nodes:
                 self._spoil(name)
 
     def _spoil(self, name: str) -> None:
@@ -186,23 +194,52 @@ class Fleet:
         """A node of the fleet, laid out for claims."""
         return Layout(self._nodes[name], self._state(name), self.allocator.occupancy, faces)
 
+    def shared_use(self, name: str) -> Hashable:
+        """How the pools are used that a node shares with others."""
+        if not self._shares:
+            return ()
+        pools = self._pools_of(name)
+        return tuple([self._shared_state(pool).key for pool in pools if pool.everywhere])
+
+    def _pools_of(self, name: str) -> tuple[Pool, ...]:
+        pools = self._pools.get(name)
+        if pools is None:
+            pools = self._pools[name] = self.allocator.inventory.gather(self._nodes[name])
+            self._shares = self._shares or any(pool.everywhere for pool in pools)
+        return pools
+
     def _state(self, name: str) -> tuple[PoolState, ...]:
-        states = self._states.get(name)
-        if states is None:
+        own = self._states.get(name)
+        pools = self._pools_of(name)
+        if own is None:
             allocator = self.allocator
-            node = self._nodes[name]
-            pools = self._pools.get(name)
-            if pools is None:
-                pools = self._pools[name] = allocator.inventory.gather(node)
-            states = pool_states(node, pools, allocator.occupancy, allocator.features)
-            self._states[name] = states
-        return states
+            own = self._states[name] = {
+                pool.serial: PoolState(
+                    pool, self._nodes[name], allocator.occupancy, allocator.features
+                )
+                for pool in pools
+                if not pool.everywhere
+            }
+        return tuple([own.get(pool.serial) or self._shared_state(pool) for pool in pools])
+
+    def _shared_state(self, pool: Pool) -> PoolState:
+        """How a pool is used that several nodes see alike."""
+        states = self._shared.setdefault(pool.id, {})
+        state = states.get(pool.serial)
+        if state is None:
+            allocator = self.allocator
+            state = PoolState(pool, _ANY_NODE, allocator.occupancy, allocator.features)
+            states[pool.serial] = state
+        return state
 
     def _kind_key(self, name: str) -> Hashable:
+        """What tells nodes apart, whoever asks and however shared pools are used just now."""
         models = self.allocator.inventory.models
         return tuple(
             [
-                (tuple([models.of(record).index for record in state.pool.slices]), state.key)
+                state.pool.serial
+                if state.pool.everywhere
+                else (tuple([models.of(one).index for one in state.pool.slices]), state.key)
                 for state in self._state(name)
             ]
         )
@@ -240,18 +277,20 @@ class _Shape:
         return self.own
 
     def _layout_key(self, name: str) -> Hashable:
-        return self._fleet.layout(name, self.faces).key
+        return self._fleet.layout(name, self.faces).own_key
 
     def outcome(self, group: NodeGroup) -> Outcome:
-        known = self._by_group.get(group.key)
+        name = group.first()[1]
+        key = (group.key, self._fleet.shared_use(name))
+        known = self._by_group.get(key)
         if known is None:
             # Kinds that differ in what these claims cannot see are laid out alike.
-            layout = self._fleet.layout(group.first()[1], self.faces)
+            layout = self._fleet.layout(name, self.faces)
             known = self._by_layout.get(layout.key)
             if known is None:
                 known = self._plan.solve(layout)
                 _remember(self._by_layout, layout.key, known)
-            _remember(self._by_group, group.key, known)
+            _remember(self._by_group, key, known)
         return known
 
 

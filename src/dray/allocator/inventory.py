@@ -10,6 +10,8 @@ Upstream counterparts: the resource slice tracker and GatherPools.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import count
+from typing import NamedTuple
 
 from dray.allocator.features import Features
 from dray.allocator.models import Models
@@ -19,7 +21,15 @@ from dray.allocator.taints import TaintRules
 from dray.api.core import Node
 from dray.api.resource import DeviceTaintRule, ResourceSlice
 
-__all__ = ["Inventory"]
+__all__ = ["Inventory", "Reach"]
+
+
+class Reach(NamedTuple):
+    """From where a pool can be reached."""
+
+    nodes: frozenset[str] = frozenset()  # that slices name
+    shared: bool = False  # other nodes may reach it too
+    special: bool = False  # and not all in the same way
 
 
 class Inventory:
@@ -39,6 +49,7 @@ class Inventory:
         self._on_node: dict[str, set[PoolID]] = {}
         self._shared: set[PoolID] = set()
         self._sequence = 0
+        self._serials = count()
         for rule in rules:
             self.apply_rule(rule)
         for slice_ in slices:
@@ -85,7 +96,7 @@ class Inventory:
         pool = _pool_of(slice_)
         record = self._pools.get(pool)
         if record is None:
-            record = self._pools[pool] = PoolRecord(pool, self.features)
+            record = self._pools[pool] = PoolRecord(pool, self.features, self._serials)
         patched = SliceRecord(self._rules.patched(slice_), sequence)
         record.apply(patched)
         self.models.of(patched)
@@ -140,12 +151,12 @@ class Inventory:
         pools.sort(key=lambda pool: pool.order)
         return tuple(pools)
 
-    def nodes_of(self, pool: PoolID) -> tuple[frozenset[str], bool]:
-        """The nodes that slices of a pool name, and whether other nodes may reach it too."""
+    def reach(self, pool: PoolID) -> Reach:
+        """The nodes that may get devices of a pool."""
         record = self._pools.get(pool)
         if record is None:
-            return frozenset(), False
-        return frozenset(record.node_names), record.shared
+            return Reach()
+        return Reach(frozenset(record.node_names), record.shared, record.special)
 
     def pool_of(self, name: str) -> PoolID | None:
         """The pool that a slice belongs to; None if there is no such slice."""

@@ -119,6 +119,18 @@ class Layout:
             ]
         )
 
+    @property
+    def own_key(self) -> Hashable:
+        """The same, with pools that other nodes share named instead of looked into."""
+        return tuple(
+            [
+                state.pool.serial
+                if state.pool.everywhere
+                else (tuple([one.index for one in slices]), state.key)
+                for slices, state in zip(self._slices, self._states, strict=True)
+            ]
+        )
+
     @cached_property
     def devices(self) -> tuple[PlacedDevice, ...]:
         """The devices of usable pools, in order."""

@@ -11,9 +11,10 @@ Upstream counterpart: GatherPools in dynamic-resource-allocation/structured.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import count
 from typing import Final
 
 from dray.allocator.devices import PlacedDevice
@@ -66,6 +67,7 @@ class Pool:
     slices: tuple[SliceRecord, ...] = ()  # with devices for the node, in order of name
     elsewhere: tuple[SliceRecord, ...] = ()  # with devices for other nodes
     counter_sets: Mapping[str, CounterSet] = field(default_factory=dict)
+    serial: int = 0  # no two views of pools of an inventory have the same
 
     @property
     def usable(self) -> bool:
@@ -90,10 +92,12 @@ class Pool:
     @cached_property
     def special(self) -> bool:
         """Whether devices may be for some nodes only, though the slice is for all."""
-        return any(
-            record.slice.spec.per_device_node_selection or record.slice.spec.skip_node_operations
-            for record in self.slices
-        )
+        return any(map(_special, self.slices))
+
+    @cached_property
+    def everywhere(self) -> bool:
+        """Whether other nodes see the very same, and taking a device takes it from them too."""
+        return not self.special and any(record.shared for record in self.slices)
 
     @cached_property
     def late(self) -> bool:
@@ -131,8 +135,12 @@ class PoolRecord:
     what a node needs to know of the slices for other nodes is counted as slices come and go.
     """
 
-    def __init__(self, pool: PoolID, features: Features) -> None:
+    def __init__(
+        self, pool: PoolID, features: Features, serials: Iterator[int] | None = None
+    ) -> None:
+        """`serials` numbers the views of all pools of an inventory."""
         self.id = pool
+        self._serials = serials if serials is not None else count()
         self._features = features
         self._slices: dict[str, SliceRecord] = {}
         self._on_node: dict[str, dict[str, SliceRecord]] = {}
@@ -190,6 +198,11 @@ class PoolRecord:
         """Whether nodes that no slice names may reach it."""
         return bool(self._shared)
 
+    @property
+    def special(self) -> bool:
+        """Whether some devices may be for some nodes only, though a slice is for all."""
+        return any(_special(record) for record in self._shared.values())
+
     def seen_from(self, node: Node) -> Pool | None:
         """The pool for one node; None if the node reaches nothing of it."""
         named = self._on_node.get(node.metadata.name, _NO_SLICES).values()
@@ -201,7 +214,8 @@ class PoolRecord:
             return None
         key = tuple(record.sequence for record in relevant)
         if key not in self._views:
-            self._views[key] = self._build(relevant)
+            view = self._build(relevant)
+            self._views[key] = replace(view, serial=next(self._serials)) if view else None
         return self._views[key]
 
     def _reaches(self, record: SliceRecord, node: Node) -> bool:
@@ -299,6 +313,11 @@ _NO_SLICES: Final[Mapping[str, SliceRecord]] = {}
 
 def _generation(record: SliceRecord) -> int:
     return record.slice.spec.pool.generation
+
+
+def _special(record: SliceRecord) -> bool:
+    spec = record.slice.spec
+    return bool(spec.per_device_node_selection or spec.skip_node_operations)
 
 
 def _partitioned(record: SliceRecord) -> bool:

@@ -30,6 +30,7 @@ from tests.unit.allocator.builders import (
     claim,
     device,
     device_class,
+    labelled,
     node,
     request,
     slice_,
@@ -158,6 +159,39 @@ def test_individuals_do_not_make_kinds_of_nodes() -> None:
     count = VALUES_MAX * 2
     fleet = fleet_of([gpus(name) for name in names(count)], names(count))
     assert len(fleet.survey([claim()]).groups) == 1
+
+
+def test_a_shared_device_that_is_taken_is_gone_for_all_nodes() -> None:
+    nic = slice_(device("nic", attributes={"uuid": "n"}), name="nic", pool="fabric", all_nodes=True)
+    fleet = fleet_of([nic], names(3))
+    asked = claim()
+    survey = fleet.survey([asked])
+    assert len(survey.groups) == 1
+    fleet.add_claim(allocated(asked, survey.on("node-2")))
+    assert fleet.survey([asked]).first() is None
+
+
+def test_nodes_with_shared_pools_of_their_own_stay_apart() -> None:
+    """Each rack has a device of its own. They look alike until one of them is taken."""
+    racks = [
+        slice_(
+            device("nic"),
+            name=f"rack-{rack}",
+            pool=f"rack-{rack}",
+            node_selector=labelled("rack", rack),
+        )
+        for rack in ("a", "b")
+    ]
+    fleet = fleet_of(racks, [])
+    for name, rack in (("node-a", "a"), ("node-b", "b")):
+        fleet.apply_node(node(name, labels={"rack": rack}))
+    for select in ([], [f'!has({UUID}) || {UUID} == "x"']):
+        asked = claim(request(select=select))
+        survey = fleet.survey([asked])
+        held = allocated(asked, survey.on("node-a"))
+        fleet.add_claim(held)
+        assert list(fleet.survey([asked]).fitting()) == ["node-b"]
+        fleet.remove_claim(held)
 
 
 def test_a_failure_names_the_claims_that_were_asked_about() -> None:
