@@ -7,9 +7,9 @@ Obstacle, whose parts are what to count by.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from dray.allocator.answers import Cause
 from dray.allocator.attempt import Attempt
@@ -27,10 +27,18 @@ from dray.allocator.requests import Want
 from dray.allocator.selection import Selectors, SelectorVerdicts
 from dray.allocator.taints import untolerated
 from dray.api.quantity import Format, Quantity
-from dray.api.resource import DeviceTaint
+from dray.api.resource import Device, DeviceTaint
 from dray.cel import Conjunct, DeviceView, conjuncts, describe, explain
 
-__all__ = ["Inspector", "Obstacle", "amount_of", "selectors_of", "source_of"]
+__all__ = [
+    "Decisions",
+    "Inspector",
+    "Obstacle",
+    "Sight",
+    "amount_of",
+    "selectors_of",
+    "source_of",
+]
 
 _NANO: Final = 10**9
 
@@ -60,6 +68,13 @@ class Sight(NamedTuple):
     drawn: Quantity | None = None  # from the counter
 
 
+Decisions: TypeAlias = dict[Hashable, tuple[int, Sight]]
+"""By selector and what it reads of a device: the conjunct that decides, and what it sees."""
+
+DECISIONS_MAX: Final = 16_384
+"""Kinds of devices to remember; a fleet has few."""
+
+
 class Inspector:
     """Looks at the devices of one layout as the search does before it has chosen any."""
 
@@ -70,7 +85,10 @@ class Inspector:
         faces: FaceMaker,
         selectors: Selectors,
         features: Features,
+        decisions: Decisions | None = None,
     ) -> None:
+        """`decisions` are those of other layouts, for the same claims; more are added."""
+        self._decisions = {} if decisions is None else decisions
         self.layout = layout
         self.problem = problem = layout.problem(preparation)
         for view in problem.views:
@@ -164,21 +182,18 @@ class Inspector:
         error = ""
         if fit.refusal is Refusal.SELECTOR_FAILS:
             error = self._faces.failure(want, driver, placed.device, fit)
-        selector = selectors_of(want, self._selectors)[position].selector
-        if selector is None:
-            return Obstacle(Cause.SELECTOR, position, error=error), Sight()
-        view = DeviceView.of(driver, placed.device)
-        deciding = explain(selector, view).deciding
-        if deciding is None:
-            return Obstacle(Cause.SELECTOR, position, error=error), Sight()
-        obstacle = Obstacle(
-            Cause.SELECTOR,
-            position,
-            conjuncts(selector).index(deciding.conjunct),
-            error=error,
-        )
-        shown = ", ".join(reading.shown for reading in deciding.readings)
-        return obstacle, Sight(shown, describe(deciding, view))
+        verdicts = selectors_of(want, self._selectors)[position]
+        if error:
+            number, sight = _decided(verdicts, driver, placed.device)
+        else:
+            reads = [read(driver, placed.device) for read in verdicts.readers]
+            key = (verdicts.expression, driver, *reads)
+            if key not in self._decisions:
+                if len(self._decisions) >= DECISIONS_MAX:
+                    self._decisions.clear()
+                self._decisions[key] = _decided(verdicts, driver, placed.device)
+            number, sight = self._decisions[key]
+        return Obstacle(Cause.SELECTOR, position, number, error=error), sight
 
     def conjunct(self, want: Want, obstacle: Obstacle) -> Conjunct | None:
         """The condition that an obstacle is about."""
@@ -252,6 +267,19 @@ _SELECTION: Final = {
     Refusal.SELECTOR: Cause.SELECTOR,
     Refusal.SELECTOR_FAILS: Cause.SELECTOR,
 }
+
+
+def _decided(verdicts: SelectorVerdicts, driver: str, device: Device) -> tuple[int, Sight]:
+    """Which conjunct refuses a device, and what it sees; -1 if it is no single one."""
+    if verdicts.selector is None:
+        return -1, Sight()
+    view = DeviceView.of(driver, device)
+    explanation = explain(verdicts.selector, view)
+    for number, decision in enumerate(explanation.decisions):
+        if decision is explanation.deciding:
+            shown = ", ".join(reading.shown for reading in decision.readings)
+            return number, Sight(shown, describe(decision, view))
+    return -1, Sight()
 
 
 def selectors_of(want: Want, selectors: Selectors) -> tuple[SelectorVerdicts, ...]:

@@ -29,7 +29,7 @@ from dray.allocator.faces import FaceMaker
 from dray.allocator.features import Features
 from dray.allocator.inventory import Inventory
 from dray.allocator.layout import Layout
-from dray.allocator.obstacles import Inspector, Obstacle, Sight
+from dray.allocator.obstacles import Decisions, Inspector, Obstacle, Sight
 from dray.allocator.occupancy import PoolID
 from dray.allocator.pools import Pool
 from dray.allocator.preparation import Preparation
@@ -58,11 +58,17 @@ class Explainer:
         self._selectors = selectors
         self._inventory = inventory
         self._features = features
+        self._decisions: Decisions = {}
 
     def report(self, layout: Layout, outcome: Outcome) -> NodeReport:
         """Why the claims do not fit on the node of the layout."""
         inspector = Inspector(
-            layout, self._preparation, self._faces, self._selectors, self._features
+            layout,
+            self._preparation,
+            self._faces,
+            self._selectors,
+            self._features,
+            self._decisions,
         )
         requests = tuple(self._request(inspector, view) for view in inspector.problem.views)
         report = NodeReport(
