@@ -86,12 +86,15 @@ def search(problem: Problem, *, lists: bool, steps_max: int = STEPS_MAX) -> Outc
     except Stop as stop:
         return Failed(stop, 0)
     plain = _must_be_plain(problem)
-    parts = components(problem) if not plain else [problem.preparation.stages]
+    apart = components(problem) if not plain else [problem.preparation.stages]
+    searches = [_Search(problem, stages, lists=lists, plain=plain) for stages in apart]
+    if any(one.hopeless() for one in searches):
+        return Exhausted(0)
     choices: list[tuple[int, int]] = []
     wants: dict[tuple[int, int], int] = {}
     steps = 0
-    for stages in parts:
-        one = _Search(problem, stages, lists=lists, plain=plain, steps_max=steps_max - steps)
+    for one in searches:
+        one.steps_max = steps_max - steps
         try:
             found = one.run()
         except Stop as stop:
@@ -215,16 +218,10 @@ class _Search:
     """Depth first over some of the stages."""
 
     def __init__(
-        self,
-        problem: Problem,
-        stages: tuple[Stage, ...],
-        *,
-        lists: bool,
-        plain: bool,
-        steps_max: int,
+        self, problem: Problem, stages: tuple[Stage, ...], *, lists: bool, plain: bool
     ) -> None:
         self.steps = 0
-        self._steps_max = steps_max
+        self.steps_max = STEPS_MAX
         self._problem = problem
         self._stages = stages
         self._attempt = Attempt(problem, lists=lists)
@@ -241,9 +238,11 @@ class _Search:
             False,
         )
 
+    def hopeless(self) -> bool:
+        """Whether there is nothing to search: some request cannot be served at all."""
+        return not self._plain and self._bounds.hopeless(0)
+
     def run(self) -> bool:
-        if not self._plain and self._bounds.hopeless(0):
-            return False
         try:
             return self._walk()
         except _Hopeless:
@@ -341,10 +340,8 @@ class _Search:
         """Solve some requests without the others: if not even that works, nothing will."""
         self._parts_tried = True
         for stages in parts(self._problem, self._stages[: self._bounds.safe]):
-            steps_max = min(STEPS_PER_PART_MAX, self._steps_max - self.steps)
-            part = _Search(
-                self._problem, stages, lists=self._lists, plain=False, steps_max=steps_max
-            )
+            part = _Search(self._problem, stages, lists=self._lists, plain=False)
+            part.steps_max = min(STEPS_PER_PART_MAX, self.steps_max - self.steps)
             try:
                 solved = part.run()
             except _TooManySteps:
@@ -355,7 +352,7 @@ class _Search:
 
     def _count(self) -> None:
         self.steps += 1
-        if self.steps > self._steps_max:
+        if self.steps > self.steps_max:
             raise _TooManySteps
 
     # Trying one choice after the other ---------------------------------------------------------
