@@ -53,7 +53,7 @@ def test_everything_is_every_field() -> None:
 
 
 def test_a_cluster_switches_on_what_its_gates_say() -> None:
-    gates = FeatureGates({"DRADeviceTaints": False, "DRAListTypeAttributes": True})
+    gates = FeatureGates({"DRADeviceTaintRules": False, "DRAListTypeAttributes": True})
     features = Features.of(gates)
     assert features.list_type_attributes
-    assert not features.device_taints
+    assert not features.device_taint_rules
