@@ -34,8 +34,11 @@ __all__ = ["Change", "ChangeKind", "Relaxation", "relaxations"]
 TRIALS_MAX: Final = 240
 """Of one node. A trial takes about a millisecond where a node has ten devices."""
 
-STEPS_MAX: Final = 5_000
+STEPS_MAX: Final = 2_000
 """Of one trial. What fits is mostly found within a hundred steps."""
+
+STEPS_ALTOGETHER_MAX: Final = 20_000
+"""Of all trials of a node: about a second. Only claims that are hard to refuse get there."""
 
 PAIRED_MAX: Final = 12
 """Changes that are tried two at a time: that makes 66 pairs."""
@@ -54,18 +57,23 @@ PAIRS_SHOWN_MAX: Final = 3
 
 
 def relaxations(
-    allocator: Allocator, node: Node, claims: Sequence[ResourceClaim]
+    allocator: Allocator,
+    node: Node,
+    claims: Sequence[ResourceClaim],
+    *,
+    refused: bool = False,
 ) -> tuple[Relaxation, ...]:
     """What could be changed so that the claims fit on the node, the smallest changes first.
 
-    Nothing for claims that fit, and for claims that cannot be judged.
+    Nothing for claims that fit, and for claims that cannot be judged. Whoever has an Unsatisfiable
+    already says `refused`, and that is not found out again.
     """
     try:
         plan = allocator.plan(claims)
         layout = plan.layout(node)
     except AllocationError:
         return ()
-    if not isinstance(plan.solve(layout), Exhausted | Undecided):
+    if not refused and not isinstance(plan.solve(layout), Exhausted | Undecided):
         return ()
     inspector = Inspector(
         layout, plan.preparation, plan.faces, allocator.selectors, allocator.features
@@ -95,10 +103,11 @@ class _Trials:
         self._situation = Situation(tuple(claims), allocator.classes)
         self._pools = allocator.inventory.gather(node)
         self._left = TRIALS_MAX
+        self._steps_left = STEPS_ALTOGETHER_MAX
 
     def fits(self, *changes: Change) -> bool:
         """Whether the search finds devices. No more trials: no."""
-        if self._left <= 0:
+        if self._left <= 0 or self._steps_left <= 0:
             return False
         self._left -= 1
         allocator = self._allocator
@@ -111,13 +120,15 @@ class _Trials:
             else allocator.occupancy,
             situation.classes,
             share_id=str,  # nobody will have these shares
-            steps_max=STEPS_MAX,
+            steps_max=min(STEPS_MAX, self._steps_left),
         )
         changed.selectors = allocator.selectors  # expressions are compiled once
         try:
-            return isinstance(changed.allocate(self._node, situation.claims), Allocation)
+            answer = changed.allocate(self._node, situation.claims)
         except AllocationError:
             return False
+        self._steps_left -= answer.steps
+        return isinstance(answer, Allocation)
 
 
 class _Relaxing:

@@ -7,13 +7,51 @@ from typing import Any
 
 from dray.allocator import Allocator, Features, Inventory, Occupancy, Unsatisfiable
 from dray.allocator.answers import NodeReport
-from dray.api.resource import Device, DeviceClass, DeviceID, ResourceClaim, ResourceSlice
-from tests.unit.allocator.builders import DRIVER, POOL, claim, device, device_class, node
+from dray.allocator.obstacles import Inspector
+from dray.api.resource import (
+    Counter,
+    CounterSet,
+    Device,
+    DeviceClass,
+    DeviceCounterConsumption,
+    DeviceID,
+    ResourceClaim,
+    ResourceSlice,
+)
+from tests.unit.allocator.builders import (
+    DRIVER,
+    POOL,
+    amount,
+    claim,
+    device,
+    device_class,
+    node,
+    slice_,
+)
 
 
 def gpus(count: int, **fields: Any) -> list[Device]:
     """GPUs by number, all alike."""
     return [device(f"gpu-{number}", **fields) for number in range(count)]
+
+
+def partition(name: str, *, groups: tuple[str, ...] = (), memory: str, **fields: Any) -> Device:
+    """A device that draws memory from the counters that `partitioned` publishes."""
+    drawn = DeviceCounterConsumption(
+        counter_set="set",
+        counters={"memory": Counter(value=amount(memory))},
+        compatibility_groups=groups,
+    )
+    return device(name, consumes_counters=(drawn,), **fields)
+
+
+def partitioned(*devices: Device, memory: str) -> tuple[ResourceSlice, ResourceSlice]:
+    """A pool of partitions, and the counter set they draw from."""
+    held = CounterSet(name="set", counters={"memory": Counter(value=amount(memory))})
+    return (
+        slice_(*devices, slice_count=2),
+        slice_(name="slice-2", slice_count=2, devices=None, shared_counters=(held,)),
+    )
 
 
 def gpu(name: str) -> DeviceID:
@@ -51,3 +89,9 @@ def refused(by: Allocator, *claims: ResourceClaim) -> Unsatisfiable:
 
 def report(by: Allocator, *claims: ResourceClaim) -> NodeReport:
     return refused(by, *claims).report
+
+
+def inspector(by: Allocator, *claims: ResourceClaim) -> Inspector:
+    """What claims, that may fit or not, see of the devices of the node."""
+    plan = by.plan(claims or (claim(),))
+    return Inspector(plan.layout(node()), plan.preparation, plan.faces, by.selectors, by.features)

@@ -4,30 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from dray.allocator.answers import Conflict, ConflictKind
-from dray.allocator.dealing import most_served
 from dray.api.resource import (
-    Counter,
-    CounterSet,
-    Device,
     DeviceConstraint,
-    DeviceCounterConsumption,
     ResourceClaim,
     ResourceSlice,
 )
 from tests.unit.allocator.builders import (
     DRIVER,
     alternative,
-    amount,
     claim,
     device,
     first_available,
     request,
     slice_,
 )
-from tests.unit.allocator.reporting import allocator, gpus, report
+from tests.unit.allocator.reporting import allocator, gpus, partition, partitioned, report
 
 NUMA = f"{DRIVER}/numa"
 
@@ -42,24 +34,6 @@ def conflict(slices: tuple[ResourceSlice, ...], *claims: ResourceClaim, **option
 
 def on_numa(*nodes: int) -> ResourceSlice:
     return slice_(*[device(f"gpu-{n}", attributes={"numa": at}) for n, at in enumerate(nodes)])
-
-
-def partitioned(
-    memory: str, *draws: str, groups: tuple[str, ...] = ()
-) -> tuple[ResourceSlice, ...]:
-    def partition(number: int, text: str) -> Device:
-        drawn = DeviceCounterConsumption(
-            counter_set="set",
-            counters={"memory": Counter(value=amount(text))},
-            compatibility_groups=(groups[number],) if groups else (),
-        )
-        return device(f"part-{number}", consumes_counters=(drawn,))
-
-    held = CounterSet(name="set", counters={"memory": Counter(value=amount(memory))})
-    return (
-        slice_(*[partition(n, text) for n, text in enumerate(draws)], slice_count=2),
-        slice_(name="slice-2", slice_count=2, devices=None, shared_counters=(held,)),
-    )
 
 
 # Devices ---------------------------------------------------------------------------------------
@@ -182,62 +156,15 @@ def test_constraints_that_only_together_are_in_the_way_are_both_named() -> None:
     assert "constraint 1 (matchAttribute" in found.text
 
 
-# Amounts ---------------------------------------------------------------------------------------
-
-
-def test_counters_are_told_with_what_the_cheapest_devices_draw() -> None:
-    found = conflict(partitioned("80Gi", "40Gi", "60Gi", "50Gi"), claim(request(count=2)))
-    assert found.kind is ConflictKind.COUNTERS
-    assert (found.counter_set, found.name) == ("set", "memory")
-    assert (found.wanted, found.left) == ("90Gi", "80Gi")
-    counter = f"counter set/memory of pool {DRIVER}/pool-1"
-    assert found.text == f"request req: at least 90Gi of {counter} wanted, 80Gi left"
-
-
-def test_devices_that_are_not_compatible_with_each_other_are_told() -> None:
-    found = conflict(
-        partitioned("80Gi", "40Gi", "40Gi", groups=("a", "b")), claim(request(count=2))
-    )
-    assert found.kind is ConflictKind.COMPATIBILITY
-
-
-def test_capacity_that_requests_take_together_is_told() -> None:
-    shared = device(capacity={"memory": "80Gi"}, allow_multiple_allocations=True)
-    wants = [request(name, capacity={"memory": "50Gi"}) for name in "ab"]
-    found = conflict((slice_(shared),), claim(*wants))
-    assert found.kind is ConflictKind.CAPACITY
-    assert (found.name, found.wanted, found.left) == ("memory", "100Gi", "80Gi")
-    assert found.text == "requests a, b: at least 100Gi memory of shared devices wanted, 80Gi left"
-
-
 def test_a_constraint_that_only_with_counters_is_in_the_way_is_told_without_numbers() -> None:
     # Either of the two alone would leave a way; the constraint is what the claim itself can change.
     same = DeviceConstraint(match_attribute=NUMA)
-    slices = partitioned("80Gi", "60Gi", "60Gi", "10Gi", "10Gi")
+    drawn = [("60Gi", 0), ("60Gi", 0), ("10Gi", 1), ("10Gi", 2)]
     devices = [
-        device(one.name, consumes_counters=one.consumes_counters, attributes={"numa": at})
-        for one, at in zip(slices[0].spec.devices or (), (0, 0, 1, 2), strict=True)
+        partition(f"part-{n}", memory=memory, attributes={"numa": at})
+        for n, (memory, at) in enumerate(drawn)
     ]
-    found = conflict(
-        (slice_(*devices, slice_count=2), slices[1]),
-        claim(request(count=2), constraints=(same,)),
-    )
+    wants = claim(request(count=2), constraints=(same,))
+    found = conflict(partitioned(*devices, memory="80Gi"), wants)
     assert found.kind is ConflictKind.MATCH_ATTRIBUTE
     assert found.text.endswith("no choice does")
-
-
-# Dealing ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("needs", "served"),
-    [
-        pytest.param([], 0, id="nobody"),
-        pytest.param([(2, 0b11), (2, 0b110)], 3, id="three-devices"),
-        pytest.param([(1, 0b01), (1, 0b11)], 2, id="somebody-moves"),
-        pytest.param([(1, 0b001), (1, 0b011), (1, 0b011)], 2, id="two-of-three"),
-        pytest.param([(5, 0b1)], 1, id="more-than-there-are"),
-    ],
-)
-def test_as_many_devices_are_dealt_out_as_can_be(needs: list[tuple[int, int]], served: int) -> None:
-    assert most_served(needs) == served

@@ -19,9 +19,6 @@ from dray.allocator.answers import (
 )
 from dray.api.resource import (
     ALLOCATION_MODE_ALL,
-    Counter,
-    CounterSet,
-    Device,
     DeviceConstraint,
     DeviceCounterConsumption,
     ResourceSlice,
@@ -40,7 +37,15 @@ from tests.unit.allocator.builders import (
     taint,
     toleration,
 )
-from tests.unit.allocator.reporting import allocator, gpu, gpus, refused, report
+from tests.unit.allocator.reporting import (
+    allocator,
+    gpu,
+    gpus,
+    partition,
+    partitioned,
+    refused,
+    report,
+)
 
 MODEL = f'device.attributes["{DRIVER}"].model'
 
@@ -50,28 +55,6 @@ def only(node: NodeReport) -> Exclusion:
     (request,) = node.requests
     (exclusion,) = request.exclusions
     return exclusion
-
-
-def counters(**amounts: str) -> CounterSet:
-    return CounterSet(
-        name="set", counters={name: Counter(value=amount(text)) for name, text in amounts.items()}
-    )
-
-
-def partition(name: str, *, groups: tuple[str, ...] = (), **amounts: str) -> Device:
-    drawn = DeviceCounterConsumption(
-        counter_set="set",
-        counters={key: Counter(value=amount(text)) for key, text in amounts.items()},
-        compatibility_groups=groups,
-    )
-    return device(name, consumes_counters=(drawn,))
-
-
-def partitioned(*devices: Device, **amounts: str) -> tuple[ResourceSlice, ResourceSlice]:
-    return (
-        slice_(*devices, slice_count=2),
-        slice_(name="slice-2", slice_count=2, devices=None, shared_counters=(counters(**amounts),)),
-    )
 
 
 # In use ----------------------------------------------------------------------------------------

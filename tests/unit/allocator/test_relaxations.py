@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from dray.allocator import Allocation, Allocator, Occupancy
@@ -13,11 +11,8 @@ from dray.allocator.relaxations import Change, ChangeKind, Relaxation, relaxatio
 from dray.api.resource import (
     ALLOCATION_MODE_ALL,
     AllocationResult,
-    Counter,
-    CounterSet,
     DeviceAllocationResult,
     DeviceConstraint,
-    DeviceCounterConsumption,
     DeviceRequestAllocationResult,
     DeviceToleration,
     ResourceClaim,
@@ -39,7 +34,7 @@ from tests.unit.allocator.builders import (
     taint,
     toleration,
 )
-from tests.unit.allocator.reporting import allocator, gpu, gpus
+from tests.unit.allocator.reporting import allocator, gpu, gpus, partition, partitioned
 
 MODEL = f'device.attributes["{DRIVER}"].model'
 
@@ -257,22 +252,11 @@ def test_devices_that_would_not_do_are_not_to_be_freed() -> None:
 
 
 def test_a_partition_gives_back_its_counters() -> None:
-    def partition(name: str, memory: str, **fields: Any) -> Any:
-        drawn = DeviceCounterConsumption(
-            counter_set="set", counters={"memory": Counter(value=amount(memory))}
-        )
-        return device(name, consumes_counters=(drawn,), **fields)
-
-    held = CounterSet(name="set", counters={"memory": Counter(value=amount("80Gi"))})
-    slices = (
-        slice_(
-            partition("whole", "80Gi"),
-            partition("half", "40Gi", taints=(taint(),)),
-            slice_count=2,
-        ),
-        slice_(name="slice-2", slice_count=2, devices=None, shared_counters=(held,)),
-    )
-    by = allocator(*slices, held={"ml/a": ["half"]})
+    devices = [
+        partition("whole", memory="80Gi"),
+        partition("half", memory="40Gi", taints=(taint(),)),
+    ]
+    by = allocator(*partitioned(*devices, memory="80Gi"), held={"ml/a": ["half"]})
     (change,) = changes(by, kind=ChangeKind.FREE)
     assert change.text == "free claim ml/a (1 device)"
 
@@ -333,8 +317,14 @@ def test_a_pool_to_wait_for_is_told_unchecked_and_last() -> None:
 
 def test_the_driver_of_an_invalid_pool_has_to_mend_it() -> None:
     (found,) = relaxed(allocator(slice_(device(), device())))
-    assert found.text.endswith("is invalid: duplicate device name gpu-0") or "mend" in found.text
+    assert found.text == (f"have the driver mend pool {DRIVER}/{POOL}: duplicate device name gpu-0")
     assert not found.checked
+
+
+def test_who_was_refused_already_is_not_asked_again() -> None:
+    # Whether the claims fit is not looked at; that they would is the caller's mistake.
+    by = allocator(slice_(*gpus(1)))
+    assert relaxations(by, node(), [claim()], refused=True) == ()
 
 
 def test_small_changes_come_before_large_ones() -> None:
