@@ -131,8 +131,10 @@ class Explainer:
         if pool.invalid:
             return PoolTrouble(pool.id, f"pool {pool.id} is invalid: {pool.invalid}", pool.invalid)
         seen, expected = self._slices.get(pool.id, (0, 0))
-        there = f" ({seen} of {expected} slices)" if expected else ""
-        text = f"pool {pool.id} is incomplete{there}"
+        there = f"{seen} of {expected} slices"
+        if seen > expected:
+            there = f"{seen} slices, and says it has {expected}"
+        text = f"pool {pool.id} is incomplete ({there})"
         return PoolTrouble(pool.id, text, slices_seen=seen, slices_expected=expected)
 
     @cached_property

@@ -362,6 +362,12 @@ def test_slices_of_an_older_generation_are_not_counted() -> None:
     assert (trouble.slices_seen, trouble.slices_expected) == (1, 2)
 
 
+def test_a_pool_with_more_slices_than_it_says_is_incomplete_too() -> None:
+    slices = [slice_(device(f"gpu-{n}"), name=f"slice-{n}") for n in range(2)]
+    (trouble,) = report(allocator(*slices)).pools
+    assert trouble.text.endswith("is incomplete (2 slices, and says it has 1)")
+
+
 def test_a_pool_that_contradicts_itself_is_told_with_why() -> None:
     answer = refused(allocator(slice_(device(), device())))
     assert answer.message == "invalid resource pools were encountered"
