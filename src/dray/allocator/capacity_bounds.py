@@ -1,4 +1,9 @@
-"""Capacity that cannot suffice, because all shares together are more than there is."""
+"""Capacity that cannot suffice, because all shares together are more than there is.
+
+Whoever does not get a device for himself needs a share. If the largest wishes get the devices that
+are given whole, as far as there are any, and the shares that remain are still too much, there is no
+way.
+"""
 
 from __future__ import annotations
 
@@ -13,27 +18,34 @@ def hopeless(problem: Problem, attempt: Attempt, demands: list[Demand]) -> bool:
     """Whether what is still to be found takes more of some capacity than is left of it."""
     if not problem.shareable:
         return False
-    least: dict[str, int] = {}
-    devices: dict[str, int] = {}
+    whole = shared = 0
+    shares: list[dict[str, int]] = []
     for demand in demands:
-        for name, amount in _least(problem, demand).items():
-            least[name] = least.get(name, 0) + amount
-            for mask in demand.masks:
-                devices[name] = devices.get(name, 0) | mask
+        union = 0
+        for mask in demand.masks:
+            union |= mask
+        shared |= union & problem.shareable
+        admin = any(view.want.admin_access for view in demand.views)
+        if not admin:
+            whole |= union & ~problem.shareable
+        if union & problem.shareable and not admin:
+            shares += [_least(problem, demand)] * min(demand.counts)
+    left = _left(problem, attempt, shared)
+    # Those who would share and cannot have a device for themselves instead.
+    sharing = max(0, len(shares) - whole.bit_count())
     return any(
-        amount > _left(problem, attempt, name, devices[name]) for name, amount in least.items()
+        sum(sorted([share.get(name, 0) for share in shares])[:sharing]) > amount
+        for name, amount in left.items()
     )
 
 
 def _least(problem: Problem, demand: Demand) -> dict[str, int]:
-    """What a stage takes of each capacity at least: nothing, if a device has none to share."""
+    """What a share takes of each capacity at least."""
     least: dict[str, int] | None = None
-    for view, mask, count in zip(demand.views, demand.masks, demand.counts, strict=True):
-        if not count or mask & ~problem.shareable:
-            return {}
-        for device in bits(mask):
+    for view, mask in zip(demand.views, demand.masks, strict=True):
+        for device in bits(mask & problem.shareable):
             draws = problem.seats[device].face.draws[view.want.index]
-            taken = {draw.name: draw.amount * count for draw in draws}
+            taken = {draw.name: draw.amount for draw in draws}
             least = (
                 taken
                 if least is None
@@ -42,11 +54,15 @@ def _least(problem: Problem, demand: Demand) -> dict[str, int]:
     return least or {}
 
 
-def _left(problem: Problem, attempt: Attempt, name: str, devices: int) -> int:
-    total = 0
+def _left(problem: Problem, attempt: Attempt, devices: int) -> dict[str, int]:
+    """What of each capacity the devices have left together."""
+    total: dict[str, int] = {}
     for device in bits(devices):
         seat = problem.seats[device]
-        value = next(d.value for draws in seat.face.draws for d in draws if d.name == name)
-        used = dict(seat.consumed).get(name, 0) + attempt.taken.get(device, {}).get(name, 0)
-        total += max(0, value - used)
+        used = dict(seat.consumed)
+        taken = attempt.taken.get(device, {})
+        values = {draw.name: draw.value for draws in seat.face.draws for draw in draws}
+        for name, value in values.items():
+            left = max(0, value - used.get(name, 0) - taken.get(name, 0))
+            total[name] = total.get(name, 0) + left
     return total

@@ -35,7 +35,7 @@ __all__ = ["STEPS_MAX", "Exhausted", "Failed", "Found", "Outcome", "Undecided", 
 
 # A step is a device, a request or an alternative looked at. Requests that anybody would write need
 # fewer than a hundred; this many take a few seconds.
-STEPS_MAX: Final = 100_000
+STEPS_MAX: Final = 50_000
 
 # From so many on it may be worth to look whether some requests alone cannot be served, and how far.
 DEAD_ENDS_BEFORE_PARTS: Final = 20

@@ -32,5 +32,17 @@ def test_a_device_that_is_given_whole_may_serve_instead() -> None:
     assert not gives_up(devices, asked(5, "10Gi"))
 
 
+def test_the_largest_wishes_get_the_devices_that_are_given_whole() -> None:
+    devices = [shared(0), device("whole", capacity={"memory": "80Gi"})]
+    large = claim(request(capacity={"memory": "40Gi"}), name="large")
+    assert not gives_up(devices, [large, *asked(4, "10Gi")])
+    assert gives_up(devices, [large, *asked(5, "10Gi")])
+
+
+def test_more_whole_devices_than_wishes_are_always_enough() -> None:
+    devices = [shared(0), *[device(f"whole-{i}", capacity={"memory": "80Gi"}) for i in range(5)]]
+    assert not gives_up(devices, asked(3, "40Gi"))
+
+
 def test_nothing_is_said_where_nothing_is_shared() -> None:
     assert not gives_up([device()], [claim(request(count=5))])
