@@ -59,6 +59,7 @@ docs: venv ## Write the generated parts of docs/
 oracle: venv ## Record upstream's answers again (needs Go)
 	$(BIN)/python tests/oracle/record.py
 	$(BIN)/python tests/oracle/cel/record.py
+	$(BIN)/python tests/oracle/allocator/record.py
 
 clean: ## Remove what the other targets made
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist
