@@ -9,6 +9,7 @@ from __future__ import annotations
 from dray.cli.manifests.documents import Document, EmptyList, Manifest, read_documents
 from dray.cli.manifests.errors import ManifestError
 from dray.cli.manifests.files import STANDARD_INPUT, find_files, read_file
+from dray.cli.manifests.raw import RawObject, read_raw
 
 __all__ = [
     "STANDARD_INPUT",
@@ -16,7 +17,9 @@ __all__ = [
     "EmptyList",
     "Manifest",
     "ManifestError",
+    "RawObject",
     "find_files",
     "read_documents",
     "read_file",
+    "read_raw",
 ]

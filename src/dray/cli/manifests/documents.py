@@ -25,10 +25,13 @@ from dray.errors import DecodeError
 
 __all__ = [
     "JSON_BYTES_MAX",
+    "JSON_VALUES_MAX",
+    "OBJECTS_MAX",
     "YAML_BYTES_MAX",
     "Document",
     "EmptyList",
     "Manifest",
+    "decode_text",
     "read_documents",
 ]
 
@@ -101,7 +104,7 @@ class EmptyList:
 def read_documents(data: bytes) -> Iterator[Manifest | EmptyList | ManifestError]:
     """The objects in a file's bytes, in order, with an error in place of what is not readable."""
     try:
-        text = _decode(data)
+        text = decode_text(data)
     except ManifestError as error:
         yield error
         return
@@ -194,8 +197,12 @@ _BYTE_ORDER_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
 # What YAML does not allow anywhere, and JSON only in ways nobody uses.
 _CONTROL: Final = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
+# The bytes that are text in ASCII.
+_PLAIN: Final = bytes([*b"\t\n\r", *range(0x20, 0x7F)])
 
-def _decode(data: bytes) -> str:
+
+def decode_text(data: bytes) -> str:
+    """The text in a file's bytes. Raises ManifestError if it is none."""
     if data.startswith(_BYTE_ORDER_MARKS):
         raise ManifestError("is UTF-16: save it as UTF-8", 1, 1)
     try:
@@ -206,6 +213,9 @@ def _decode(data: bytes) -> str:
         rule = f"not UTF-8: byte {data[error.start]:#04x}"
         raise ManifestError(rule, line, column) from error
     text = text.removeprefix("\ufeff")
+    if text.isascii() and not data.translate(None, _PLAIN):
+        # Nearly all dumps, in a tenth of the time.
+        return text
     found = _CONTROL.search(text)
     if found is not None:
         line, column = _line_and_column(text, found.start())
@@ -222,9 +232,16 @@ def _documents(text: str) -> Iterator[Document | ManifestError]:
     if not text.lstrip().startswith("{"):
         return _yaml_documents(text)
     # `{a: b}` is YAML too, and a stream may separate its JSON with `---`.
-    if _QUOTED_FIRST.match(text) is None or _SEPARATOR.search(text) is not None:
+    if _QUOTED_FIRST.match(text) is None or _is_separated(text):
         return _yaml_documents(text)
     return _json_documents(text)
+
+
+def _is_separated(text: str) -> bool:
+    # Looking for a plain text first is much faster, and it is rarely there.
+    if "\n---" not in text and "\n..." not in text:
+        return False
+    return _SEPARATOR.search(text) is not None
 
 
 # JSON ------------------------------------------------------------------------------------------

@@ -5,6 +5,8 @@ defaults filled in and at the hub version. Everything else is passed over and co
 break a rule are used all the same, with a note that names object, field and rule: whoever asks
 why something does not work may have the answer there. Claims that are allocated are not checked,
 because a server has taken them and nothing remains to be allocated; nodes and pods are not either.
+Of large lists of JSON, which nobody writes by hand, no object with a uid is checked, because only
+servers give one; and fields that are there twice are not noticed.
 
 Where one object is there more than once, the last one counts: a dump can be followed by a
 changed copy of one of its objects, to see what the change would do. Copies that differ are noted.
@@ -41,11 +43,13 @@ from dray.cli.manifests import (
     EmptyList,
     Manifest,
     ManifestError,
+    RawObject,
     find_files,
-    read_documents,
     read_file,
+    read_raw,
 )
 from dray.cli.snapshot.names import ObjectName, listed
+from dray.cli.snapshot.plain import read_plain
 from dray.errors import DecodeError, shorten
 from dray.validation.intake import receive
 
@@ -157,7 +161,11 @@ class _Reader:
             notes=tuple(self._notes),
         )
 
-    def take(self, found: Manifest | EmptyList | ManifestError, file: str) -> None:
+    def take(self, found: RawObject | Manifest | EmptyList | ManifestError, file: str) -> None:
+        if isinstance(found, RawObject):
+            if self._take_raw(found, file):
+                return
+            found = found.manifest()
         if isinstance(found, ManifestError):
             self._problem(found)
             return
@@ -174,6 +182,25 @@ class _Reader:
             self._note_unread(type_, error, found, file)
         else:
             self._keep(obj, found, file)
+
+    def _take_raw(self, found: RawObject, file: str) -> bool:
+        """Keep or pass over what is nothing special; False if there is more to it."""
+        group, _, version_name = found.api_version.rpartition("/")
+        type_ = _TYPES.get((group, found.kind))
+        if type_ is None:
+            self.documents += 1
+            self._pass_over(found.outline(), file)
+            return True
+        version = scheme.KINDS[group, found.kind].version(version_name)
+        obj = read_plain(found.data, version.type) if version is not None else None
+        if obj is None or not obj.metadata.name:
+            return False
+        if type_ not in (Node, Pod) and not obj.metadata.uid and not _has_allocation(obj):
+            return False
+        self.documents += 1
+        obj = obj if _is_settled(obj) else default(obj, now=self._now)
+        self._keep(self._at_hub(obj), found.outline(), file)
+        return True
 
     # What an object says ------------------------------------------------------------------------
 
@@ -198,22 +225,25 @@ class _Reader:
 
     def _read_plain(self, manifest: Manifest, file: str) -> Object:
         """An object whose rules do not matter here."""
-        kind, _, decoded = scheme.decode_any(manifest.value)
-        obj: Object = scheme.to_hub(default(decoded.value, now=self._now))
-        metadata = obj.metadata
-        if kind.namespaced and not metadata.namespace:
-            metadata = replace(metadata, namespace=self._namespace)
-        elif metadata.namespace and not kind.namespaced:
-            metadata = replace(metadata, namespace="")
-        if not metadata.name:
-            obj = self._renamed(replace(obj, metadata=metadata))
-        elif metadata is not obj.metadata:
-            obj = replace(obj, metadata=metadata)
+        _, _, decoded = scheme.decode_any(manifest.value)
+        obj = self._at_hub(default(decoded.value, now=self._now))
+        if not obj.metadata.name:
+            obj = self._renamed(obj)
         if isinstance(obj, Pod) and decoded.unknown:
             # New servers have new fields: of interest only if it is this pod that is asked about.
             texts = _strict_texts(decoded.value, decoded.unknown, (), manifest, file)
             self._pod_notes[_name_of(obj)] = tuple(texts)[:NOTES_PER_TOPIC_MAX]
         return obj
+
+    def _at_hub(self, decoded: Object) -> Object:
+        """The object at the hub version, and in its namespace."""
+        obj: Object = scheme.to_hub(decoded)
+        namespaced = scheme.KINDS[obj.api_version.rpartition("/")[0], obj.kind].namespaced
+        namespace = obj.metadata.namespace
+        if namespaced == bool(namespace):
+            return obj
+        namespace = self._namespace if namespaced else ""
+        return replace(obj, metadata=replace(obj.metadata, namespace=namespace))
 
     def _renamed(self, obj: O) -> O:
         """The object with a name of its own, as a server gives to one that leaves it open."""
@@ -313,7 +343,7 @@ def _strict_texts(
 
 def _manifests(
     paths: Sequence[str], standard_input: BinaryIO | None
-) -> Iterator[tuple[Manifest | EmptyList | ManifestError, str]]:
+) -> Iterator[tuple[RawObject | Manifest | EmptyList | ManifestError, str]]:
     for path in find_files(paths):
         if isinstance(path, ManifestError):
             yield path, ""
@@ -327,7 +357,7 @@ def _manifests(
         if data.startswith(_GZIP):
             yield ManifestError("is compressed by gzip: unpack it first", file=file), file
             continue
-        for found in read_documents(data):
+        for found in read_raw(data):
             yield (found.in_file(file) if isinstance(found, ManifestError) else found), file
 
 
@@ -356,6 +386,17 @@ def _is_allocated(value: Any) -> bool:
         and isinstance(status, dict)
         and isinstance(status.get("allocation"), dict)
     )
+
+
+def _is_settled(obj: Object) -> bool:
+    """Whether this is a node or the pod of a node that a server has given its defaults."""
+    if isinstance(obj, Pod) and not obj.spec.node_name:
+        return False
+    return isinstance(obj, (Node, Pod)) and bool(obj.metadata.uid)
+
+
+def _has_allocation(obj: Object) -> bool:
+    return getattr(getattr(obj, "status", None), "allocation", None) is not None
 
 
 def _name_of(obj: Object) -> ObjectName:

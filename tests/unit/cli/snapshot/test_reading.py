@@ -1,13 +1,17 @@
 from __future__ import annotations
 
 import gzip
+import json
 from io import BytesIO
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
+import yaml
 
 from dray.cli.devices import Unreadable
 from dray.cli.errors import CommandError
+from dray.cli.manifests import raw
 from dray.cli.snapshot import ObjectName, Snapshot
 
 from .conftest import NOW, Load
@@ -240,3 +244,79 @@ def test_no_object_at_all_is_an_error(load: Load, tmp_path: Path) -> None:
 
 def test_a_dump_of_nothing_is_no_mistake(load: Load) -> None:
     assert not load("apiVersion: v1\nkind: List\nitems: []\n").pods
+
+
+# Large lists of JSON ---------------------------------------------------------------------------
+
+DUMP = """
+    apiVersion: v1
+    kind: List
+    items:
+    - {apiVersion: v1, kind: Node, metadata: {name: n1, uid: n}}
+    - {apiVersion: v1, kind: Node, metadata: {name: n2, namespace: x}, status: {novelty: 1}}
+    - {apiVersion: v1, kind: Node, metadata: {name: []}}
+    - {apiVersion: v1, kind: Pod, metadata: {name: bound}, spec: {nodeName: n1}}
+    - apiVersion: v1
+      kind: Pod
+      metadata: {name: waiting, uid: w}
+      spec:
+        containers: [{name: a, resources: {limits: {cpu: 1}}}]
+        novelty: 1
+    - {apiVersion: v1, kind: ConfigMap, metadata: {name: c}}
+    - {apiVersion: resource.k8s.io/v1, kind: ResourceSlise, metadata: {name: c}}
+    - {apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: bad_name}}
+    - {apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {generateName: some-}}
+    - apiVersion: resource.k8s.io/v1beta1
+      kind: ResourceClaim
+      metadata: {name: old, uid: o, namespace: ml}
+      spec: {devices: {requests: [{name: gpu, deviceClassName: gpu}]}}
+    - apiVersion: resource.k8s.io/v1
+      kind: ResourceClaim
+      metadata: {name: held, namespace: ml}
+      status: {allocation: {devices: {results: [{request: a, driver: d, pool: n, device: g}]}}}
+    - {apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: gpu}, spec: {novelty: 1}}
+    - {apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: gpu}}
+    """
+
+
+def as_json(text: str) -> str:
+    return json.dumps(yaml.safe_load(dedent(text)), indent=4)
+
+
+def test_a_large_list_is_read_to_the_same_as_a_small_one(
+    load: Load, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exact = load(as_json(DUMP))
+    monkeypatch.setattr(raw, "RAW_BYTES_MIN", 0)
+    assert load(as_json(DUMP)) == exact
+
+
+def test_of_a_large_list_nothing_is_checked_that_a_server_has_taken(
+    load: Load, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = as_json(DUMP).replace('"bad_name"', '"bad_name", "uid": "b"')
+    assert [note for note in load(text).notes if "bad_name" in note]
+    monkeypatch.setattr(raw, "RAW_BYTES_MIN", 0)
+    assert not [note for note in load(text).notes if "bad_name" in note]
+
+
+def test_of_a_large_list_a_bound_pod_is_taken_to_have_its_defaults(
+    load: Load, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = as_json(DUMP).replace('"bound"', '"bound", "uid": "u"')
+    bound = ObjectName("default", "bound")
+    assert load(text).pods[bound].spec.scheduler_name
+    monkeypatch.setattr(raw, "RAW_BYTES_MIN", 0)
+    assert not load(text).pods[bound].spec.scheduler_name
+
+
+def test_an_object_of_a_large_list_that_cannot_be_read_is_named(
+    load: Load, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(raw, "RAW_BYTES_MIN", 0)
+    with pytest.raises(Unreadable) as caught:
+        load(as_json(DUMP).replace('"device": "g"', '"device": 7'))
+    assert "item 11 (ResourceClaim ml/held)" in str(caught.value)
+    with pytest.raises(Unreadable) as caught:
+        load(as_json(DUMP).replace('"device": "g"', f'"device": {"7" * 2000}'))
+    assert "items[10]: not JSON we read" in str(caught.value)
