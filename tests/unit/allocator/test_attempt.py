@@ -222,7 +222,7 @@ MIXED = [
     ),
 ]
 CLAIMS = [
-    claim(request("a", count=3), request("b", capacity=None), name="one", constraints=(MATCH,)),
+    claim(request("a", count=3), request("b"), name="one", constraints=(MATCH,)),
     claim(request("c", count=2), name="two", constraints=(DISTINCT, MATCH)),
     claim(request("d", admin_access=True), name="three"),
     claim(request("e", mode="All"), name="four"),
@@ -247,6 +247,7 @@ def state(attempt: Attempt) -> object:
 PROBLEM: Problem = start(MIXED, *CLAIMS).problem
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, len(MIXED) - 1)), max_size=12))
 def test_what_was_taken_back_was_never_taken(steps: list[tuple[int, int]]) -> None:
     attempt = Attempt(PROBLEM, lists=False)
