@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import resource_slice, selectors
+from benchmarks import allocator_fleet, allocator_hard, resource_slice, selectors
 
 
 def main() -> None:
     """Run all contests."""
-    held = [resource_slice.main(), selectors.main()]
+    held = [
+        resource_slice.main(),
+        selectors.main(),
+        allocator_hard.main(),
+        allocator_fleet.main(),
+    ]
     sys.exit(0 if all(held) else 1)
 
 

@@ -210,8 +210,9 @@ def _groups() -> Iterator[HardCase]:
         grid,
         [claim([request("a", 8), *requests(2)], match("numa", *pair), match("switch", *pair))],
     )
-    yield hard("9 of distinct values, 8 values", numa, [claim([request("a", 9)], distinct("numa"))])
-    yield hard("9 distinct requests, 8 values", numa, [claim(requests(9), distinct("numa"))])
+    eight = gpus(40, numa=lambda index: index % 8)
+    yield hard("9 that differ, 8 values", eight, [claim([request("a", 9)], distinct("numa"))])
+    yield hard("9 requests differ, 8 values", eight, [claim(requests(9), distinct("numa"))])
     yield hard(
         "8 claims of 4 that match, 7 groups of 5",
         gpus(35, numa=lambda index: index // 5),

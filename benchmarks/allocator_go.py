@@ -91,8 +91,11 @@ class AllocatorGo:
     def occupy(self, devices: Iterable[DeviceID]) -> None:
         """Let these devices of the fleet be in use, and no others."""
         self._ask(operation="empty")
-        held = [{"driver": one.driver, "pool": one.pool, "device": one.device} for one in devices]
-        self._ask(operation="hold", allocated=held)
+        self._ask(operation="hold", allocated=_names(devices))
+
+    def release(self, devices: Iterable[DeviceID]) -> None:
+        """Let these devices no longer be in use."""
+        self._ask(operation="release", allocated=_names(devices))
 
     def forget(self) -> None:
         """Forget compiled expressions."""
@@ -122,6 +125,10 @@ class AllocatorGo:
             raise RuntimeError("the program ended; what it wrote to stderr says why")
         answer: Object = json.loads(line)
         return answer
+
+
+def _names(devices: Iterable[DeviceID]) -> list[Object]:
+    return [{"driver": one.driver, "pool": one.pool, "device": one.device} for one in devices]
 
 
 def _devices(answer: Object) -> tuple[DeviceID, ...]:

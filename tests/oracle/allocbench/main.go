@@ -5,10 +5,10 @@
 //
 // "solve" times one case on one node: what the allocator is given, as the API
 // writes it. "load" gives a fleet and drops the one before; "empty" has all its
-// devices free again, "hold" takes some, "pods" places pods one after the other
-// and takes what they get, "all" asks about every node, "forget" drops compiled
-// expressions, "heap" says how much memory is in use. Everything runs on one
-// goroutine.
+// devices free again, "hold" takes some and "release" gives some back. "pods"
+// places pods one after the other and takes what they get, "all" asks about
+// every node, "forget" drops compiled expressions, "heap" says how much memory
+// is in use. Everything runs on one goroutine.
 //
 // The features are those that are on by default; the allocator is the one that
 // upstream picks for them.
@@ -89,6 +89,10 @@ func (s *server) respond(c command) answer {
 	case "hold":
 		for _, name := range c.Allocated {
 			s.fleet.state.AllocatedDevices.Insert(name.id())
+		}
+	case "release":
+		for _, name := range c.Allocated {
+			s.fleet.state.AllocatedDevices.Delete(name.id())
 		}
 	case "pods":
 		return s.pods(c.Claims, c.Pods)
