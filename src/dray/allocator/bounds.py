@@ -167,12 +167,9 @@ class Bounds:
     def _choosable(self, view: WantView, useless: int, ordinal: int, start: int) -> int:
         """The devices a want may still get, as far as each of them alone is concerned."""
         mask = self._open(view) & ~useless
+        mask &= view.ahead(ordinal, start)
         if view.want.all_devices:
-            wanted = 0
-            for index in view.everything[ordinal:]:
-                wanted |= 1 << index
-            return wanted & mask
-        mask &= -(1 << start)
+            return mask
         for number in view.scope:
             narrowed = self._attempt.constraints[number].narrowed
             if narrowed is not None:

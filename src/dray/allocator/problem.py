@@ -86,6 +86,15 @@ class WantView:
     must: bool = False  # a constraint may refuse one of `everything`, which ends everything
     derives: int = 0  # a derived attribute fails on these candidates
 
+    def ahead(self, ordinal: int, start: int) -> int:
+        """The devices that may still be taken, from one of its devices and one place on."""
+        if not self.want.all_devices:
+            return self.candidates & -(1 << start)
+        mask = 0
+        for index in self.everything[ordinal:]:
+            mask |= 1 << index
+        return mask
+
     @property
     def raising(self) -> bool:
         """Whether looking for devices may end everything."""

@@ -60,13 +60,13 @@ class Symmetry:
         rest = self._rest(position)
         attempt = self._attempt
         free = rest.relevant & ~attempt.chosen
-        ahead = free & view.candidates & -(1 << start)
+        ahead = free & view.ahead(ordinal, start)
         return (
             position,
             view.want.index,
             ordinal,
             rest.counts(attempt, free, ahead),
-            self._shares(rest, start) if attempt.taken else (),
+            self._shares(rest, ahead) if attempt.taken else (),
             tuple([tuple(attempt.left[pool]) for pool in rest.pools]),
             tuple(sorted(attempt.compatibility.items(), key=_name)) if rest.pools else (),
             attempt.key(rest.constraints),
@@ -87,10 +87,10 @@ class Symmetry:
         """There is no solution from a state like this. Bounded by the steps of the search."""
         self._failed.add(key)
 
-    def _shares(self, rest: _Remainder, start: int) -> Hashable:
+    def _shares(self, rest: _Remainder, ahead: int) -> Hashable:
         return tuple(
             sorted(
-                (rest.kinds[device], device >= start, *sorted(taken.items()))
+                (rest.kinds[device], ahead >> device & 1, *sorted(taken.items()))
                 for device, taken in self._attempt.taken.items()
                 if rest.relevant >> device & 1
             )
