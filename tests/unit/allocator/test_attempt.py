@@ -41,7 +41,11 @@ def start(
     devices: list[Device], *claims: ResourceClaim, memory: int = 4, **options: Any
 ) -> Attempt:
     """An attempt on one pool, whose counters have so much memory."""
-    held = CounterSet(name="set", counters={"memory": Counter(value=amount(str(memory)))})
+    counters = {"memory": str(memory), "cores": "9"}
+    held = CounterSet(
+        name="set",
+        counters={name: Counter(value=amount(value)) for name, value in counters.items()},
+    )
     plan = allocator(
         slice_(*devices, slice_count=2),
         slice_(name="counters", slice_count=2, shared_counters=(held,)),
@@ -128,9 +132,14 @@ def test_partitions_are_given_while_counters_last() -> None:
 
 
 def test_an_over_drawn_counter_keeps_even_those_who_draw_nothing_from_it() -> None:
-    nothing = partition("nothing", 0)
-    attempt = start([partition("large", 9), nothing], held={"somebody": ["large"]})
-    assert not takes(attempt, 0, 1)
+    # A partition that draws from another counter of the pool.
+    draw = DeviceCounterConsumption(
+        counter_set="set", counters={"cores": Counter(value=amount("1"))}
+    )
+    other = device("other", consumes_counters=(draw,))
+    large = partition("large", 9)
+    assert takes(start([large, other]), 0, 1)
+    assert not takes(start([large, other], held={"somebody": ["large"]}), 0, 1)
 
 
 def test_devices_without_counters_do_not_care() -> None:

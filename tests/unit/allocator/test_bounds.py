@@ -16,6 +16,7 @@ from dray.api.resource import (
     Device,
     DeviceConstraint,
     DeviceCounterConsumption,
+    DeviceDerivedAttribute,
     ResourceClaim,
     ResourceSlice,
 )
@@ -176,6 +177,22 @@ def test_administrators_are_in_nobodys_way() -> None:
     assert not Situation(
         gpus(2), claim(admin, name="one"), claim(request(count=2))
     ).bounds.hopeless_together(0)
+
+
+def test_what_others_may_not_have_is_there_for_administrators() -> None:
+    admin = claim(request("a", admin_access=True, count=2), name="two")
+    here = Situation(gpus(2), claim(request("r"), request("s"), name="one"), admin)
+    here.take(0, 0)
+    assert not here.bounds.hopeless_together(1)
+
+
+def test_a_derived_attribute_is_matched_by_its_own_value() -> None:
+    derived = (DeviceDerivedAttribute(name=f"{DRIVER}/numa", expression=f"{OWN}.numa - 1"),)
+    devices = [device(f"gpu-{i}", attributes={"numa": value}) for i, value in enumerate((0, 0, 1))]
+    lower = request("c", derived_attributes=derived)
+    here = Situation(devices, claim(request("a"), request("b"), lower, constraints=(MATCH,)))
+    here.take(0, 0)
+    assert not here.bounds.hopeless_together(1)
 
 
 def test_shares_are_many() -> None:

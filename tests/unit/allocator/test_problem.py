@@ -206,6 +206,17 @@ def test_a_device_that_cannot_be_judged_ends_it_if_it_comes_first() -> None:
     assert isinstance(everything(bad_after([fine, failing])), BadPool)
 
 
+def test_what_is_ahead_is_what_may_still_be_taken() -> None:
+    made = problem(gpus(4), claim(request("some", count=2), request("all", mode="All")))
+    some, every = made.views
+    found = made.everything(every.want)
+    assert isinstance(found, tuple)
+    every.everything = found
+    assert some.ahead(ordinal=1, start=2) == 0b1100
+    # All devices are taken one after the other, so their place is how many were taken.
+    assert every.ahead(ordinal=3, start=0) == 0b1000
+
+
 # Capacity, values, limits ------------------------------------------------------------------------
 
 

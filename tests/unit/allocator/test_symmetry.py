@@ -13,6 +13,7 @@ from dray.api.resource import (
     Device,
     DeviceConstraint,
     DeviceCounterConsumption,
+    DeviceRequest,
     ResourceClaim,
     ResourceSlice,
 )
@@ -124,11 +125,11 @@ def test_to_administrators_what_was_chosen_is_another_kind() -> None:
     assert not here.alike(1, 0, 1)
 
 
-def partition(name: str, memory: int) -> Device:
+def partition(name: str, memory: int, kind: str = "") -> Device:
     draw = DeviceCounterConsumption(
         counter_set="set", counters={"memory": Counter(value=amount(str(memory)))}
     )
-    return device(name, consumes_counters=(draw,))
+    return device(name, attributes={"kind": kind}, consumes_counters=(draw,))
 
 
 def test_partitions_that_draw_differently_are_of_different_kinds() -> None:
@@ -181,22 +182,52 @@ def test_which_value_is_settled_on_makes_no_difference_if_as_many_are_left() -> 
     assert fewer.key(1) != least.key(1)
 
 
-def test_an_attribute_that_later_wants_do_not_share_is_told_by_its_value() -> None:
-    other = DeviceConstraint(match_attribute=f"{DRIVER}/other")
-    devices = [device(f"gpu-{i}", attributes={"numa": i // 2, "other": i // 2}) for i in range(4)]
-    asked = claim(request("a"), request("b"), constraints=(MATCH, other))
+def of(kind: str, name: str) -> DeviceRequest:
+    return request(name, select=[f'{OWN}.kind == "{kind}"'])
+
+
+def test_a_value_that_may_not_be_exchanged_is_part_of_a_state() -> None:
+    # Later requests see neither of the devices that were chosen, but must match their rack.
+    rack = DeviceConstraint(match_attribute=f"{DRIVER}/rack")
+    devices = [
+        device(f"{kind}-{value}", attributes={"kind": kind, "numa": 0, "rack": value})
+        for kind in "ab"
+        for value in range(2)
+    ]
+    asked = claim(of("a", "a"), of("b", "b"), constraints=(MATCH, rack))
     one = Situation(devices, asked).take((0, 0))
-    two = Situation(devices, asked).take((0, 2))
-    assert one.key(1) != two.key(1)
+    other = Situation(devices, asked).take((0, 1))
+    assert one.key(1) != other.key(1)
 
 
 def test_what_is_left_of_counters_is_part_of_a_state() -> None:
     held = CounterSet(name="set", counters={"memory": Counter(value=amount("9"))})
     counters = slice_(name="counters", slice_count=2, node_name=NODE, shared_counters=(held,))
-    parts = [partition("a", 1), partition("b", 2), partition("c", 3)]
-    one = Situation(parts, TWO, others=[counters]).take((0, 0))
-    other = Situation(parts, TWO, others=[counters]).take((0, 1))
+    parts = [
+        partition("a0", 1, kind="a"),
+        partition("a1", 2, kind="a"),
+        partition("b0", 3, kind="b"),
+    ]
+    asked = claim(of("a", "a"), of("b", "b"))
+    one = Situation(parts, asked, others=[counters]).take((0, 0))
+    other = Situation(parts, asked, others=[counters]).take((0, 1))
     assert one.key(1) != other.key(1)
+
+
+def test_which_of_all_devices_are_still_to_be_taken_is_part_of_a_state() -> None:
+    shared = gpus(2, allow_multiple_allocations=True, capacity={"memory": "4"})
+    asked = [
+        claim(request(capacity={"memory": "1"}), name="one"),
+        claim(request(mode="All", capacity={"memory": "1"}), name="two"),
+    ]
+
+    def after(first: int) -> Hashable:
+        here = Situation(shared, *asked)
+        here.problem.views[1].everything = (0, 1)
+        here.take((0, first), (1, 0))
+        return here.key(1, ordinal=1)
+
+    assert after(0) != after(1)
 
 
 def test_what_failed_is_remembered() -> None:
