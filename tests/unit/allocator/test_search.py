@@ -264,6 +264,19 @@ def test_an_earlier_alternative_gives_way_if_the_later_request_would_be_too_many
     assert outcome.steps < FEW
 
 
+def test_errors_among_other_devices_are_not_reached_where_fewer_are_needed() -> None:
+    # After 31 devices there is no room for two more, whichever they are: so says upstream, and
+    # goes on with the next alternative before it gets to the device that cannot be judged.
+    either = first_available(
+        "a",
+        alternative("many", count=31, select=[FAILING]),
+        alternative("few", count=1, select=[FAILING]),
+    )
+    outcome = searched(judged(*[True] * 33, None), claim(either, request("b", count=2)))
+    assert isinstance(outcome, Found)
+    assert outcome.choices == ((1, 0), (2, 1), (2, 2))
+
+
 def test_a_claim_that_is_too_many_whatever_it_takes_cannot_be_judged() -> None:
     outcome = searched(gpus(40), claim(request(count=33)))
     assert isinstance(outcome, Failed)
