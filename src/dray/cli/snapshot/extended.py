@@ -13,7 +13,7 @@ scheduler's extendeddynamicresources.go and its extendedresourcecache.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from dray.api.core import Container, Node, Pod
@@ -53,6 +53,7 @@ class ExtendedResources:
     pod: Pod
     classes: Mapping[str, str]  # resources that stand for devices → device class
     others: Mapping[str, Quantity]  # those that only a device plugin can offer
+    amounts: Mapping[str, Quantity] = field(default_factory=dict)  # of all that is asked for
 
     @classmethod
     def of(cls, pod: Pod, classes: Iterable[DeviceClass]) -> ExtendedResources:
@@ -66,6 +67,7 @@ class ExtendedResources:
             pod,
             {name: known[name].metadata.name for name in wanted if name in known},
             {name: amount for name, amount in wanted.items() if name not in known},
+            wanted,
         )
 
     def claim_for(self, node: Node) -> ResourceClaim | None:
@@ -92,7 +94,11 @@ class ExtendedResources:
         )
 
     def lacking(self, node: Node) -> str:
-        """Why this node cannot offer what only a device plugin can; empty if it can."""
+        """Why this node cannot offer what a device plugin has to; empty if it can."""
+        for name in self.classes:
+            offered = node.status.allocatable.get(name)
+            if offered is not None and not offered.is_zero and offered < self.amounts[name]:
+                return f"has {offered} {shorten(name)}, the pod asks for {self.amounts[name]}"
         for name, amount in self.others.items():
             offered = node.status.allocatable.get(name)
             if offered is None or offered.is_zero:

@@ -124,3 +124,12 @@ def test_of_two_classes_for_one_resource_the_newer_counts() -> None:
     same = device_class("c", "example.com/gpu", "2026-02-01T00:00:00Z")
     assert classes_by_resource([same, new])["example.com/gpu"] is new
     assert classes_by_resource([new, same])["example.com/gpu"] is new
+
+
+def test_a_plugin_that_offers_too_little_is_not_helped_out_by_devices() -> None:
+    wanted = ExtendedResources.of(pod(ONE), [device_class("gpu.class", "example.com/gpu")])
+    assert wanted.lacking(node("{example.com/gpu: 1}")) == (
+        "has 1 example.com/gpu, the pod asks for 2"
+    )
+    assert wanted.lacking(node("{example.com/gpu: 2}")) == ""
+    assert wanted.lacking(node("{example.com/gpu: 0}")) == ""
