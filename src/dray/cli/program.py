@@ -32,7 +32,7 @@ from dray.errors import DrayError, InternalError
 __all__ = ["COMMANDS", "program", "run", "show_bug"]
 
 # Every command is a module here, with a click command called `command`.
-COMMANDS: Final = ("cel", "completion", "validate", "version")
+COMMANDS: Final = ("cel", "completion", "explain", "validate", "version")
 
 TRACEBACK_VARIABLE: Final = "DRAY_TRACEBACK"
 
