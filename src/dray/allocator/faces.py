@@ -310,24 +310,32 @@ class FaceMaker:
 
     def _values(self, driver: str, device: Device) -> tuple[tuple[Value, ...], ...]:
         lists = self._features.list_type_attributes
+        wants = self._preparation.wants
         rows = []
         for claim_index, constraint in self._preparation.constraints:
             name = constraint.match_attribute
             if name is None:
                 name = constraint.distinct_attribute or ""
             plain = value_of(published(driver, device, name), lists=lists)
-            row: list[Value] = []
-            for want in self._preparation.wants:
-                value = plain
-                if want.claim_index == claim_index and name in want.derived_attributes:
-                    try:
-                        derived = self._selectors.derived(want.derived_attributes[name])
-                        value = value_of(derived.value(driver, device), lists=lists)
-                    except CELError:
-                        value = FAILED
-                row.append(value)
-            rows.append(tuple(row))
+            row = (plain,) * len(wants)
+            if self._derives:
+                row = tuple(
+                    [
+                        self._derived(driver, device, want.derived_attributes[name])
+                        if want.claim_index == claim_index and name in want.derived_attributes
+                        else plain
+                        for want in wants
+                    ]
+                )
+            rows.append(row)
         return tuple(rows)
+
+    def _derived(self, driver: str, device: Device, expression: str) -> Value:
+        try:
+            attribute = self._selectors.derived(expression).value(driver, device)
+        except CELError:
+            return FAILED
+        return value_of(attribute, lists=self._features.list_type_attributes)
 
 
 class _Asked:

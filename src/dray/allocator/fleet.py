@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 from dray.allocator.allocator import Allocator, Plan
@@ -319,9 +320,12 @@ class Survey:
         self._shape = shape
         self._plan = plan
         self._sorting = shape.sorting()
-        groups = tuple(self._sorting.groups.values())
-        self.groups = tuple([GroupAnswer(group, shape.outcome(group)) for group in groups])
+
+    @property
+    def groups(self) -> tuple[GroupAnswer, ...]:
         """The nodes by answer: those of one group have equal devices in equal use."""
+        groups = self._sorting.groups.values()
+        return tuple([GroupAnswer(group, self._shape.outcome(group)) for group in groups])
 
     def check(self) -> None:
         """Raise what would end the attempt to place the pod: see AllocationError.
@@ -342,8 +346,11 @@ class Survey:
 
     def first(self) -> str | None:
         """The first node of the fleet where the claims fit."""
-        found = [answer.group.first() for answer in self.groups if answer.fits]
-        return min(found)[1] if found else None
+        groups = self._sorting.groups.values()
+        for (_, name), group in sorted([(g.first(), g) for g in groups], key=itemgetter(0)):
+            if isinstance(self._shape.outcome(group), Found):
+                return name
+        return None
 
     def on(self, name: str) -> Allocation | Unsatisfiable:
         """The answer for one node; AllocationError if the claims cannot be judged there."""

@@ -25,7 +25,7 @@ from dray.allocator.components import components, parts
 from dray.allocator.constraints import UNKNOWN, constraint_of
 from dray.allocator.faces import FAILED, Refusal
 from dray.allocator.preparation import RESULTS_MAX
-from dray.allocator.problem import BadPool, Problem, WantView, bits
+from dray.allocator.problem import BadPool, Problem, WantView
 from dray.allocator.requests import Stage, Want
 from dray.allocator.symmetry import Symmetry
 from dray.allocator.twins import twins
@@ -167,21 +167,14 @@ def _must_be_plain(problem: Problem) -> bool:
     if problem.may_exceed and any(view.raising for view in problem.views):
         return True
     # The order of devices matters to a constraint for distinct values that cannot be compared.
+    faces = {seat.face for seat in problem.seats}
     if any(
-        problem.constraint(number).match_attribute is None
-        and problem.value(number, view.want, device) is UNKNOWN
-        for view in problem.views
-        for number in view.scope
-        for device in bits(view.candidates)
+        constraint.match_attribute is None and any(UNKNOWN in face.values[number] for face in faces)
+        for number, (_, constraint) in enumerate(problem.preparation.constraints)
     ):
         return True
     # Counters that grow when a device is taken are a driver's mistake, and void every bound.
-    return any(
-        amount < 0
-        for seat in problem.seats
-        for draw in seat.face.counters
-        for _, amount in draw.amounts
-    )
+    return any(amount < 0 for face in faces for draw in face.counters for _, amount in draw.amounts)
 
 
 class _TooManySteps(Exception):

@@ -131,8 +131,14 @@ class _Remainder:
         self._values: list[Value] = []
         self._plain: dict[int, int] = {}  # the devices of each kind that have no value
         self._grouped: list[dict[int, int]] = []  # and those that have one, by value
+        looks: dict[Hashable, Hashable] = {}
         for device in bits(self.relevant):
-            look = _look(problem, attempt, views, device, self._pivots)
+            # Devices in equal seats look alike, unless it matters when their turn comes.
+            turns = tuple([_turn(view, device) for view in views if view.want.all_devices])
+            seat = (problem.seats[device], turns)
+            look = looks.get(seat)
+            if look is None:
+                look = looks[seat] = (_look(problem, attempt, views, device, self._pivots), turns)
             kind = self.kinds[device] = kinds.setdefault(look, len(kinds))
             value = _pivot_value(problem, views, device, self._pivots)
             if value is ABSENT or value is UNKNOWN:
@@ -242,7 +248,6 @@ def _look(
         tuple([view.candidates >> device & 1 for view in views]),
         tuple([view.raises >> device & 1 for view in views]),
         tuple([view.viable >> device & 1 for view in views]),
-        tuple([_turn(view, device) for view in views if view.want.all_devices]),
         tuple(
             [
                 face.values[number][view.want.index]
