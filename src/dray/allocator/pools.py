@@ -206,10 +206,10 @@ class PoolRecord:
     def seen_from(self, node: Node) -> Pool | None:
         """The pool for one node; None if the node reaches nothing of it."""
         named = self._on_node.get(node.metadata.name, _NO_SLICES).values()
-        relevant = sorted(
-            (r for r in (*named, *self._shared.values()) if self._reaches(r, node)),
-            key=lambda record: (record.shared, record.sequence),
-        )
+        reachable = [*named, *self._shared.values()]
+        # In the order in which they came, so that the first that cannot be read is complained of.
+        reachable.sort(key=lambda record: (record.shared, record.sequence))
+        relevant = [record for record in reachable if self._reaches(record, node)]
         if not relevant:
             return None
         key = tuple(record.sequence for record in relevant)

@@ -108,8 +108,8 @@ def _indistinct(problem: Problem, attempt: Attempt, number: int, members: list[D
 def _crowded(problem: Problem, bundles: list[tuple[int, list[Demand]]]) -> bool:
     """Whether there are more bundles of devices with equal values than groups to take them from.
 
-    Each constraint needs a bundle of its own. The smallest is the measure: a group of five devices
-    holds one bundle of three.
+    Each constraint needs a bundle of its own. A group of five devices holds one bundle of three, so
+    for each size the bundles of at least that size are counted.
     """
     sizes = []
     devices: dict[Value, int] = {}
@@ -124,7 +124,9 @@ def _crowded(problem: Problem, bundles: list[tuple[int, list[Demand]]]) -> bool:
                 for value, mask in problem.by_value(number, view.want).items():
                     devices[value] = devices.get(value, 0) | mask & need[1]
         sizes.append(size)
-    smallest = min(sizes)
-    if len(bundles) < 2 or not smallest:
-        return False
-    return sum(mask.bit_count() // smallest for mask in devices.values()) < len(bundles)
+    groups = [mask.bit_count() for mask in devices.values()]
+    return any(
+        sum(group // size for group in groups) < sum(other >= size for other in sizes)
+        for size in set(sizes)
+        if size
+    )

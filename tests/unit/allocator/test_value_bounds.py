@@ -43,5 +43,17 @@ def test_claims_that_each_need_a_group_need_as_many_groups() -> None:
     assert not gives_up([0, 0, 0, 0, 1, 1], *pairs)
 
 
+def test_small_claims_do_not_hide_that_large_ones_have_no_group() -> None:
+    large = [claim(request(count=3), name=f"l{i}", constraints=(MATCH,)) for i in range(2)]
+    small = claim(request(count=1), name="small", constraints=(MATCH,))
+    assert gives_up([0, 0, 0, 1, 1, 2, 2], small, *large)
+    assert not gives_up([0, 0, 0, 1, 1, 1, 2], small, *large)
+
+
+def test_constraints_of_one_claim_may_be_about_the_same_devices() -> None:
+    twice = claim(request(count=2), constraints=(MATCH, MATCH))
+    assert not gives_up([0, 0, 1], twice)
+
+
 def test_requests_without_constraints_are_none_of_its_business() -> None:
     assert not gives_up([], claim(request(count=9)))
