@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 from dray.cli.explain import HOW_TO_DUMP
 from dray.cli.program import program
 
-from .explain_dumps import EXAMPLE, claim, device_class, gpus, node, pod, request, text_of
+from .explain_dumps import EXAMPLE, claim, device_class, gpus, held, node, pod, request, text_of
 
 DUMP = str(EXAMPLE / "dump.yaml")
 
@@ -131,3 +131,22 @@ def test_output_formats_are_completed() -> None:
 def test_the_help_says_how_to_make_a_dump() -> None:
     result = CliRunner().invoke(program, ["explain", "--help"])
     assert "kubectl get nodes,resourceslices," in result.stdout
+
+
+@pytest.mark.slow
+def test_a_thousand_nodes_come_out_as_a_few_lines() -> None:
+    objects = [device_class(), claim("c", request(count=5))]
+    for number in range(1000):
+        where = f"node-{number}"
+        taken = [f"gpu-{index}" for index in range(number % 4)]
+        objects += [node(where), gpus(where, 4), held(f"on-{where}", where, taken, f"pod-{number}")]
+    result = explain("claim/c", "-n", "ml", "-f", "-", text=text_of(objects))
+    assert result.return_value == 1
+    assert result.stdout.startswith(
+        "claim ml/c does not fit on any of 1,000 nodes\n\n"
+        "why not:\n"
+        "  250 nodes  request gpu: 4 devices: 4 free; 5 wanted\n"
+        "             node-0, node-4, node-8, node-12, node-16 and 245 more\n"
+        "  250 nodes  request gpu: 4 devices: 3 free, 1 in use; 5 wanted\n"
+    )
+    assert "closest is node-0:" in result.stdout
