@@ -8,6 +8,8 @@ group that cannot be solved is found out without trying every solution of the ot
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from dray.allocator.problem import Problem, bits
 from dray.allocator.requests import Stage
 
@@ -22,33 +24,57 @@ def components(problem: Problem) -> list[tuple[Stage, ...]]:
     if any(view.raising for view in problem.views):
         # An error in any stage ends everything, so the order between groups matters.
         return [stages]
-    group = list(range(len(stages)))
+    groups: list[_Group] = []
+    for position, stage in enumerate(stages):
+        group = _group(problem, position, stage)
+        apart = []
+        for other in groups:
+            if group.touches(other):
+                group = group.joined(other)
+            else:
+                apart.append(other)
+        groups = [*apart, group]
+    members = sorted(sorted(group.positions) for group in groups)
+    return [tuple(stages[position] for position in each) for each in members]
 
-    def find(one: int) -> int:
-        while group[one] != one:
-            group[one] = group[group[one]]
-            one = group[one]
-        return one
 
-    devices = [_devices(problem, stage) for stage in stages]
-    drawn = [{problem.seats[i].pool for i in bits(mask & problem.partitions)} for mask in devices]
-    scopes = [
-        {number for want in stage.wants for number in problem.views[want.index].scope}
-        for stage in stages
-    ]
-    for one in range(len(stages)):
-        for other in range(one):
-            if (
-                devices[one] & devices[other]
-                or drawn[one] & drawn[other]
-                or scopes[one] & scopes[other]
-                or (problem.may_exceed and stages[one].claim_index == stages[other].claim_index)
-            ):
-                group[find(one)] = find(other)
-    grouped: dict[int, list[Stage]] = {}
-    for index, stage in enumerate(stages):
-        grouped.setdefault(find(index), []).append(stage)
-    return [tuple(members) for members in grouped.values()]
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Stages that depend on each other, and what others must not have in common with them."""
+
+    positions: frozenset[int]
+    devices: int
+    pools: frozenset[int]  # whose counters are drawn from
+    constraints: frozenset[int]
+    claims: frozenset[int]  # that may exceed their limit
+
+    def touches(self, other: _Group) -> bool:
+        return bool(
+            self.devices & other.devices
+            or self.pools & other.pools
+            or self.constraints & other.constraints
+            or self.claims & other.claims
+        )
+
+    def joined(self, other: _Group) -> _Group:
+        return _Group(
+            self.positions | other.positions,
+            self.devices | other.devices,
+            self.pools | other.pools,
+            self.constraints | other.constraints,
+            self.claims | other.claims,
+        )
+
+
+def _group(problem: Problem, position: int, stage: Stage) -> _Group:
+    devices = _devices(problem, stage)
+    return _Group(
+        frozenset((position,)),
+        devices,
+        frozenset([problem.seats[i].pool for i in bits(devices & problem.partitions)]),
+        frozenset([number for w in stage.wants for number in problem.views[w.index].scope]),
+        frozenset((stage.claim_index,)) if problem.may_exceed else frozenset(),
+    )
 
 
 def _devices(problem: Problem, stage: Stage) -> int:

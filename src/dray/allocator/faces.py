@@ -109,6 +109,11 @@ class FaceMaker:
         self._selectors = selectors
         self._features = features
         self._asked = tuple(_Asked(want, selectors) for want in preparation.wants)
+        # Many claims ask for the same: what one want sees of a device, those like it see too.
+        alike: dict[Hashable, int] = {}
+        self._like = tuple(
+            alike.setdefault(_asks_for(want), want.index) for want in preparation.wants
+        )
         self._attributes = sorted(
             {
                 constraint.match_attribute or constraint.distinct_attribute or ""
@@ -261,8 +266,11 @@ class FaceMaker:
         )
 
     def _make(self, driver: str, device: Device) -> Face:
-        fits = tuple(self._fit(asked, driver, device) for asked in self._asked)
-        draws = tuple(self._draws(asked.want, device) for asked in self._asked)
+        first = {like: self._asked[like] for like in self._like}
+        fit = {like: self._fit(asked, driver, device) for like, asked in first.items()}
+        draw = {like: self._draws(asked.want, device) for like, asked in first.items()}
+        fits = tuple([fit[like] for like in self._like])
+        draws = tuple([draw[like] for like in self._like])
         values = self._values(driver, device)
         counters = counter_draws(device)
         shareable = self._features.consumable_capacity and bool(device.allow_multiple_allocations)
@@ -347,6 +355,15 @@ class _Asked:
             selectors.selector(_expression(selector))
             for selector in (*want.device_class.spec.selectors, *want.selectors)
         )
+
+
+def _asks_for(want: Want) -> Hashable:
+    return (
+        id(want.device_class),
+        want.selectors,
+        want.tolerations,
+        tuple(sorted((name, held.identity, held.format) for name, held in want.capacity.items())),
+    )
 
 
 def _expression(selector: DeviceSelector) -> str:

@@ -149,7 +149,7 @@ class Problem:
                 if not (seat.operable and seat.reachable):
                     continue
                 candidates |= 1 << index
-                if not self.affords(want, index):
+                if seat.face.draws[want.index] and not self.affords(want, index):
                     poor |= 1 << index
             elif fit.refusal in _RAISING and (
                 seat.reachable or fit.refusal is Refusal.SELECTOR_FAILS
@@ -230,17 +230,20 @@ class Problem:
 
     def by_value(self, number: int, want: Want) -> Mapping[Value, int]:
         """The candidates of a want by each single value that a constraint finds on them."""
-        key = (number, want.index)
+        candidates = self.views[want.index].candidates
+        # What devices publish is the same for all who ask; what is derived is not.
+        asking = want.index if want.derived_attributes else -1
+        key = (self.attribute(number), asking, candidates)
         found = self._by_value.get(key)
         if found is None:
             found = self._by_value[key] = {}
-            for index in bits(self.views[want.index].candidates):
+            for index in bits(candidates):
                 for element in element_values(self.value(number, want, index)):
                     found[element] = found.get(element, 0) | 1 << index
         return found
 
     @cached_property
-    def _by_value(self) -> dict[tuple[int, int], dict[Value, int]]:
+    def _by_value(self) -> dict[tuple[str, int, int], dict[Value, int]]:
         return {}
 
     # Limits ------------------------------------------------------------------------------------

@@ -38,7 +38,7 @@ __all__ = ["STEPS_MAX", "Exhausted", "Failed", "Found", "Outcome", "Undecided", 
 STEPS_MAX: Final = 50_000
 
 # From so many on it may be worth to look whether some requests alone cannot be served, and how far.
-DEAD_ENDS_BEFORE_PARTS: Final = 20
+DEAD_ENDS_BEFORE_PARTS: Final = 12
 STEPS_PER_PART_MAX: Final = 1_000
 
 # Until so many branches have failed, looking for reasons to fail earlier is not worth it.
@@ -181,6 +181,10 @@ class _TooManySteps(Exception):
     pass
 
 
+class _Difficult(Exception):
+    """The first ways were dead ends: time to think before walking on."""
+
+
 class _Hopeless(Exception):
     """It turned out that there is no solution at all."""
 
@@ -217,19 +221,18 @@ class _Search:
         self.steps_max = STEPS_MAX
         self._problem = problem
         self._stages = stages
-        self._attempt = Attempt(problem, lists=lists)
         self._frames: list[_Frame] = []
         self._plain = plain
         self._lists = lists
         self._parts_tried = False
         self._dead_ends = 0
         self._limited_claim = -1
-        self._bounds = Bounds(problem, self._attempt, stages)
         self._symmetry: Symmetry | None = None
         self._twins = (
             *(twins(problem, stages) if not plain else [False] * len(stages)),
             False,
         )
+        self._begin()
 
     def hopeless(self) -> bool:
         """Whether there is nothing to search: some request cannot be served at all."""
@@ -238,8 +241,21 @@ class _Search:
     def run(self) -> bool:
         try:
             return self._walk()
+        except _Difficult:
+            # From the top again: what is found out now would have spared most of the way here.
+            self._begin()
+            self._symmetry = Symmetry(self._problem, self._attempt, self._stages)
+            if self._bounds.hopeless_together(0):
+                return False
+        try:
+            return self._walk()
         except _Hopeless:
             return False
+
+    def _begin(self) -> None:
+        self._frames = []
+        self._attempt = Attempt(self._problem, lists=self._lists)
+        self._bounds = Bounds(self._problem, self._attempt, self._stages)
 
     def _walk(self) -> bool:
         result = self._enter_stage(0)
@@ -305,29 +321,22 @@ class _Search:
             self._limited_claim = view.want.claim_index
             return _Result.LIMIT
         frame = _Frame(position, view, ordinal, start)
-        if not self._plain:
+        if self._symmetry is not None:
+            if self._dead_ends >= DEAD_ENDS_BEFORE_PARTS and not self._parts_tried:
+                self._try_parts()
+            frame.key = self._symmetry.key(position, view, ordinal, start)
+            if self._symmetry.failed_before(frame.key):
+                return _Result.NO
+            if self._bounds.hopeless_after(position, view, ordinal, start):
+                return self._dead_end(frame)
+        elif not self._plain:
             if self._dead_ends >= DEAD_ENDS_BEFORE_PRUNING:
-                if self._symmetry is None:
-                    self._symmetry = Symmetry(self._problem, self._attempt, self._stages)
-                    self._look_at_the_whole()
-                elif self._dead_ends >= DEAD_ENDS_BEFORE_PARTS and not self._parts_tried:
-                    self._try_parts()
-                frame.key = self._symmetry.key(position, view, ordinal, start)
-                if self._symmetry.failed_before(frame.key):
-                    return _Result.NO
-                if self._bounds.hopeless_after(position, view, ordinal, start):
-                    return self._dead_end(frame)
-            elif self._bounds.short(view, ordinal, start):
+                raise _Difficult
+            if self._bounds.short(view, ordinal, start):
                 self._dead_ends += 1
                 return _Result.NO
         self._frames.append(frame)
         return _Result.DEEPER
-
-    def _look_at_the_whole(self) -> None:
-        """Ask again what was too dear to ask before it turned out to be difficult."""
-        fresh = Attempt(self._problem, lists=self._lists)
-        if Bounds(self._problem, fresh, self._stages).hopeless_together(0):
-            raise _Hopeless
 
     def _try_parts(self) -> None:
         """Solve some requests without the others: if not even that works, nothing will."""

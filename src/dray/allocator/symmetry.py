@@ -131,6 +131,7 @@ class _Remainder:
         self._values: list[Value] = []
         self._plain: dict[int, int] = {}  # the devices of each kind that have no value
         self._grouped: list[dict[int, int]] = []  # and those that have one, by value
+        compared = _compared(problem, views, self._pivots)
         looks: dict[Hashable, Hashable] = {}
         for device in bits(self.relevant):
             # Devices in equal seats look alike, unless it matters when their turn comes.
@@ -138,7 +139,8 @@ class _Remainder:
             seat = (problem.seats[device], turns)
             look = looks.get(seat)
             if look is None:
-                look = looks[seat] = (_look(problem, attempt, views, device, self._pivots), turns)
+                look = _look(problem, attempt, views, device, self._pivots, compared)
+                look = looks[seat] = (look, turns)
             kind = self.kinds[device] = kinds.setdefault(look, len(kinds))
             value = _pivot_value(problem, views, device, self._pivots)
             if value is ABSENT or value is UNKNOWN:
@@ -199,15 +201,11 @@ def _pivot(problem: Problem, views: tuple[WantView, ...], relevant: int) -> str:
     """An attribute whose values may be exchanged: each device has one, the same for all wants."""
     if relevant & problem.shareable:
         return ""
-    names = sorted({problem.attribute(number) for view in views for number in view.scope})
-    for name in names:
-        if all(name not in view.want.derived_attributes for view in views) and all(
-            _single(problem.value(number, view.want, device))
-            for view in views
-            for number in view.scope
-            if problem.attribute(number) == name
-            for device in bits(relevant)
-        ):
+    derived = {name for view in views for name in view.want.derived_attributes}
+    names = {problem.attribute(number): number for view in views for number in view.scope}
+    faces = {problem.seats[device].face for device in bits(relevant)}
+    for name in sorted(names.keys() - derived):
+        if all(_single(face.values[names[name]][views[0].want.index]) for face in faces):
             return name
     return ""
 
@@ -227,6 +225,23 @@ def _pivot_value(
     return value
 
 
+def _compared(
+    problem: Problem, views: tuple[WantView, ...], pivots: tuple[int, ...]
+) -> tuple[tuple[int, int], ...]:
+    """The values that constraints compare, each once: a constraint, and a want that it looks at.
+
+    What devices publish is the same for every want and every constraint on the attribute.
+    """
+    found: dict[Hashable, tuple[int, int]] = {}
+    for view in views:
+        want = view.want
+        for number in view.scope:
+            if number not in pivots:
+                asking = want.index if want.derived_attributes else -1
+                found.setdefault((problem.attribute(number), asking), (number, want.index))
+    return tuple(found.values())
+
+
 def _turn(view: WantView, device: int) -> int:
     """Whether a device is one of all; and when, if one that comes before may end everything."""
     if device not in view.everything:
@@ -240,6 +255,7 @@ def _look(
     views: tuple[WantView, ...],
     device: int,
     pivots: tuple[int, ...],
+    compared: tuple[tuple[int, int], ...],
 ) -> Hashable:
     seat = problem.seats[device]
     face = seat.face
@@ -248,14 +264,7 @@ def _look(
         tuple([view.candidates >> device & 1 for view in views]),
         tuple([view.raises >> device & 1 for view in views]),
         tuple([view.viable >> device & 1 for view in views]),
-        tuple(
-            [
-                face.values[number][view.want.index]
-                for view in views
-                for number in view.scope
-                if number not in pivots
-            ]
-        ),
+        tuple([face.values[number][want] for number, want in compared]),
         # Values that cannot be exchanged stay part of what the device is.
         pivots and _pivot_value(problem, views, device, pivots) in (ABSENT, UNKNOWN),
         pivots and _pivot_value(problem, views, device, pivots) is UNKNOWN,

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
+from math import prod
+from typing import Final
 
 from dray.allocator.attempt import Attempt
 from dray.allocator.constraints import Value
@@ -12,22 +15,27 @@ from dray.allocator.problem import Problem
 
 __all__ = ["hopeless"]
 
+# Combinations of values to try where several attributes must match.
+COMBINATIONS_MAX: Final = 512
+
 
 def hopeless(problem: Problem, attempt: Attempt, demands: list[Demand]) -> bool:
     """Whether some constraint cannot hold for what is still to be found."""
     if not any(demand.views[0].scope for demand in demands):
         return False
-    scopes = _scopes(demands)
     bundles: dict[str, list[tuple[int, list[Demand]]]] = {}
+    together: dict[tuple[int, ...], list[int]] = {}  # matches about the same stages
+    scopes = _scopes(demands)
     for number, members in scopes.items():
         if problem.constraint(number).match_attribute is None:
             if _indistinct(problem, attempt, number, members):
                 return True
         else:
-            if _unmatched(problem, attempt, number, members):
-                return True
+            together.setdefault(tuple(map(id, members)), []).append(number)
             bundles.setdefault(problem.attribute(number), []).append((number, members))
-    return any(_crowded(problem, _apart(each)) for each in bundles.values())
+    return any(
+        _unmatched(problem, attempt, numbers, scopes[numbers[0]]) for numbers in together.values()
+    ) or any(_crowded(problem, _apart(each)) for each in bundles.values())
 
 
 def _apart(bundles: list[tuple[int, list[Demand]]]) -> list[tuple[int, list[Demand]]]:
@@ -54,12 +62,24 @@ def _scopes(demands: list[Demand]) -> dict[int, list[Demand]]:
     return scopes
 
 
-def _unmatched(problem: Problem, attempt: Attempt, number: int, members: list[Demand]) -> bool:
-    """Whether a matching attribute has no value that enough devices share."""
+def _unmatched(
+    problem: Problem, attempt: Attempt, numbers: list[int], members: list[Demand]
+) -> bool:
+    """Whether attributes that must match have no values that enough devices share."""
+    choices = [_by_value(problem, attempt, number, members) for number in numbers]
+    while prod(map(len, choices)) > COMBINATIONS_MAX:
+        # With fewer constraints it is an easier question, and as good for saying no.
+        choices.remove(max(choices, key=len))
     return not any(
-        _served(problem, [demand.restricted(allowed) for demand in members])
-        for allowed in _by_value(problem, attempt, number, members)
+        _served(problem, [_restricted(demand, allowed) for demand in members])
+        for allowed in product(*choices)
     )
+
+
+def _restricted(demand: Demand, allowed: tuple[dict[int, int], ...]) -> Demand:
+    for devices in allowed:
+        demand = demand.restricted(devices)
+    return demand
 
 
 def _served(problem: Problem, demands: list[Demand]) -> bool:

@@ -55,5 +55,19 @@ def test_constraints_of_one_claim_may_be_about_the_same_devices() -> None:
     assert not gives_up([0, 0, 1], twice)
 
 
+def test_attributes_that_must_match_must_do_so_on_the_same_devices() -> None:
+    def crossing(numas: Sequence[int], switches: Sequence[int]) -> bool:
+        both = (MATCH, DeviceConstraint(match_attribute=f"{DRIVER}/switch"))
+        devices = [
+            device(f"gpu-{i}", attributes={"numa": numa, "switch": switch})
+            for i, (numa, switch) in enumerate(zip(numas, switches, strict=True))
+        ]
+        problem = problem_of(devices, [claim(request(count=2), constraints=both)])
+        return hopeless(problem, start(problem), demands_of(problem))
+
+    assert crossing([0, 0, 1, 1], [0, 1, 0, 1])
+    assert not crossing([0, 0, 1, 1], [0, 1, 1, 1])
+
+
 def test_requests_without_constraints_are_none_of_its_business() -> None:
     assert not gives_up([], claim(request(count=9)))
