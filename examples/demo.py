@@ -1,7 +1,7 @@
 """What dray can do today, told on its own examples: `make demo`.
 
-Good manifests pass, selectors find their devices, each mistake is found and explained. Exits with 1
-if anything comes out other than the examples say.
+Good manifests pass, selectors find their devices, a pending pod learns why, each mistake is found
+and explained. Exits with 1 if anything comes out other than the examples say.
 """
 
 from __future__ import annotations
@@ -132,6 +132,37 @@ def show_selector(story: str, expression: str, code: int) -> bool:
     return answer.code == code and bool(answer.output)
 
 
+PENDING = EXAMPLES / "07-why-pending"
+
+PENDING_STORY = (
+    (
+        "A pod waits for four GPUs on a cluster of four nodes. Why, and what would help?",
+        ("pod/train",),
+        1,
+    ),
+    (
+        "The same pod with a toleration, laid over the dump: a way out, tried on paper.",
+        ("pod/train-again", "retry.yaml"),
+        0,
+    ),
+)
+"""What each question shows, the pod and the changes to it, and the exit code."""
+
+
+def show_pending(story: str, question: tuple[str, ...], code: int) -> bool:
+    """Ask why the pod of the example is pending."""
+    subject, *changes = question
+    files = [PENDING / name for name in ("dump.yaml", *changes)]
+    arguments = [part for path in files for part in ("-f", str(path))]
+    answer = ask("explain", subject, "-n", "ml", *arguments)
+    print()
+    say(story)
+    options = " ".join(f"-f {shown(path)}" for path in files)
+    print(f"\n  $ dray explain {subject} -n ml {options}")
+    print(textwrap.indent(answer.output, "  "))
+    return answer.code == code and bool(answer.output)
+
+
 def main() -> int:
     print(ask("version").output)
     say()
@@ -146,6 +177,9 @@ def main() -> int:
     title("Selectors, tried on devices")
     tried = [show_selector(*chapter) for chapter in SELECTOR_STORY]
 
+    title("Devices, allocated on paper")
+    explained = [show_pending(*chapter) for chapter in PENDING_STORY]
+
     title("Mistakes")
     say("Each of these manifests has one mistake. dray says where it is and which rule it breaks.")
     caught = [show_mistake(path) for path in sorted(MISTAKES.glob("*.yaml"))]
@@ -153,8 +187,9 @@ def main() -> int:
     title("In short")
     say(f"{sum(good)} of {len(good)} examples are valid, as they should be.")
     say(f"{sum(tried)} of {len(tried)} selectors got the answers they should get.")
+    say(f"{sum(explained)} of {len(explained)} questions about a pending pod were answered.")
     say(f"{sum(caught)} of {len(caught)} mistakes were found and explained, as they should be.")
-    return 0 if all((good, tried, caught, *good, *tried, *caught)) else 1
+    return 0 if all((good, tried, caught, *good, *tried, *explained, *caught)) else 1
 
 
 if __name__ == "__main__":

@@ -15,6 +15,8 @@ import yaml
 
 from docs import generate
 from dray.api.features import FEATURES
+from dray.api.wire import Time
+from dray.cli.snapshot import Snapshot
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(
@@ -72,17 +74,34 @@ def readmes_python() -> list[str]:
 
 
 def test_the_readmes_python_asks_selectors_about_devices() -> None:
-    _, selecting = readmes_python()
+    _, selecting, _ = readmes_python()
     text = (ROOT / "examples" / "06-selectors" / "slices.yaml").read_text()
     names: dict[str, Any] = {"dump": json.dumps({"items": [*yaml.safe_load_all(text)]})}
     exec(selecting, names)
     assert 0 < sum(map(names["selector"].matches, names["views"])) < len(names["views"])
 
 
+def test_the_readmes_python_allocates_devices(capsys: pytest.CaptureFixture[str]) -> None:
+    _, _, allocating = readmes_python()
+    dump = ROOT / "examples" / "07-why-pending" / "dump.yaml"
+    snapshot = Snapshot.load([str(dump)], now=Time.parse("2026-01-01T00:00:00Z"))
+    names: dict[str, Any] = {
+        "slices": snapshot.slices,
+        "rules": snapshot.taint_rules,
+        "claims": snapshot.claims.values(),
+        "classes": snapshot.classes.values(),
+        "nodes": list(snapshot.nodes.values()),
+        "claim": snapshot.subject("pod/train", "ml").claims[0].claim,
+    }
+    exec(allocating, names)
+    assert "4 wanted" in capsys.readouterr().out
+    assert list(names["survey"].fitting()) == ["node-d"]
+
+
 def test_the_readmes_python_gives_the_command_lines_answer(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    receiving, _ = readmes_python()
+    receiving, _, _ = readmes_python()
     request = {"name": "GPU", "exactly": {"deviceClassName": "gpu.example.com"}}
     claim = {
         "apiVersion": "resource.k8s.io/v1",

@@ -12,18 +12,44 @@ k8s.io/dynamic-resource-allocation/structured.
 from __future__ import annotations
 
 from dray.allocator.allocator import Allocator, Plan
-from dray.allocator.answers import Allocation, Unsatisfiable
+from dray.allocator.answers import (
+    Allocation,
+    Cause,
+    Conflict,
+    ConflictKind,
+    Exclusion,
+    NodeReport,
+    PoolTrouble,
+    RequestReport,
+    Unsatisfiable,
+)
+from dray.allocator.explain.changes import Change, ChangeKind
+from dray.allocator.explain.relaxations import Relaxation, relaxations
 from dray.allocator.features import Features
+from dray.allocator.fleet import Fleet, Survey
 from dray.allocator.inventory import Inventory
 from dray.allocator.occupancy import Occupancy, PoolID
 
 __all__ = [
     "Allocation",
     "Allocator",
+    "Cause",
+    "Change",
+    "ChangeKind",
+    "Conflict",
+    "ConflictKind",
+    "Exclusion",
     "Features",
+    "Fleet",
     "Inventory",
+    "NodeReport",
     "Occupancy",
     "Plan",
     "PoolID",
+    "PoolTrouble",
+    "Relaxation",
+    "RequestReport",
+    "Survey",
     "Unsatisfiable",
+    "relaxations",
 ]

@@ -13,17 +13,17 @@ from functools import cached_property, partial
 
 from dray.allocator import complaints
 from dray.allocator.answers import Allocation, NodeReport, Unsatisfiable
-from dray.allocator.capacity import consume
 from dray.allocator.devices import Choice
+from dray.allocator.explain.reasons import Explainer
 from dray.allocator.faces import FaceMaker
 from dray.allocator.inventory import Inventory
 from dray.allocator.layout import Layout, pool_states
 from dray.allocator.occupancy import Occupancy
 from dray.allocator.preparation import Preparation, prepare
-from dray.allocator.reasons import Explainer
 from dray.allocator.results import assemble
-from dray.allocator.search import STEPS_MAX, Exhausted, Failed, Found, Outcome, search
+from dray.allocator.rules.capacity import consume
 from dray.allocator.selection import Selectors
+from dray.allocator.solver.search import STEPS_MAX, Exhausted, Failed, Found, Outcome, search
 from dray.api.core import Node
 from dray.api.resource import DeviceClass, ResourceClaim
 from dray.cel import Environment

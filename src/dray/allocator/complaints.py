@@ -5,12 +5,12 @@ The search knows devices by number; here they get their names back.
 
 from __future__ import annotations
 
-from dray.allocator.attempt import Fault, Stop
 from dray.allocator.faces import FaceMaker, Refusal
 from dray.allocator.layout import Layout
-from dray.allocator.node_matching import node_matches
 from dray.allocator.preparation import Preparation
 from dray.allocator.requests import claim_key
+from dray.allocator.rules.node_matching import node_matches
+from dray.allocator.solver.attempt import Fault, Stop
 from dray.api.resource import Device
 from dray.errors import AllocationError
 

@@ -16,16 +16,16 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final, NamedTuple
 
-from dray.allocator.capacity import consume
-from dray.allocator.constraints import Value, published, value_of
 from dray.allocator.devices import PlacedDevice
 from dray.allocator.features import Features
 from dray.allocator.models import CounterDraw, Model, Models, capacity_key, counter_draws
 from dray.allocator.pools import SliceRecord
 from dray.allocator.preparation import Preparation
 from dray.allocator.requests import Want
+from dray.allocator.rules.capacity import consume
+from dray.allocator.rules.constraints import Value, published, value_of
+from dray.allocator.rules.taints import untolerated
 from dray.allocator.selection import Reader, Selectors, SelectorVerdicts, Verdict, readable
-from dray.allocator.taints import untolerated
 from dray.api.quantity import Quantity
 from dray.api.resource import Device, DeviceSelector
 from dray.errors import AllocationError, CELError

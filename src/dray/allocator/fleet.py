@@ -20,13 +20,13 @@ from typing import Final, NamedTuple
 
 from dray.allocator.allocator import Allocator, Plan
 from dray.allocator.answers import Allocation, Unsatisfiable
-from dray.allocator.attempt import Fault
 from dray.allocator.faces import FaceMaker
 from dray.allocator.layout import Layout, PoolState
 from dray.allocator.occupancy import PoolID
 from dray.allocator.pools import Pool
 from dray.allocator.preparation import Preparation, prepare
-from dray.allocator.search import Failed, Found, Outcome
+from dray.allocator.solver.attempt import Fault
+from dray.allocator.solver.search import Failed, Found, Outcome
 from dray.allocator.sorting import NodeGroup, Sorting
 from dray.api.codec import encode
 from dray.api.core import Node

@@ -17,7 +17,7 @@ from dray.allocator.features import Features
 from dray.allocator.models import Models
 from dray.allocator.occupancy import PoolID
 from dray.allocator.pools import Pool, PoolRecord, SliceRecord, UnreadableSelection
-from dray.allocator.taints import TaintRules
+from dray.allocator.rules.taints import TaintRules
 from dray.api.core import Node
 from dray.api.resource import DeviceTaintRule, ResourceSlice
 

@@ -12,15 +12,15 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from functools import cached_property
 
-from dray.allocator.compatibility import Compatibility
 from dray.allocator.devices import PlacedDevice
 from dray.allocator.faces import Face, FaceMaker
 from dray.allocator.features import Features
-from dray.allocator.node_matching import node_matches
 from dray.allocator.occupancy import UNUSED, Occupancy, Usage
 from dray.allocator.pools import Pool
 from dray.allocator.preparation import Preparation
-from dray.allocator.problem import BadPool, CountersLeft, Problem, Seat
+from dray.allocator.rules.compatibility import Compatibility
+from dray.allocator.rules.node_matching import node_matches
+from dray.allocator.solver.problem import BadPool, CountersLeft, Problem, Seat
 from dray.api.core import Node
 from dray.errors import AllocationError
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
 
-from dray.allocator.changes import Change, ChangeKind, Place, Situation, Unit
+from dray.allocator.explain.changes import Change, ChangeKind, Place, Situation, Unit
 from dray.api.codec import to_builtins
 from dray.api.resource import ALLOCATION_MODE_ALL, ALLOCATION_MODE_EXACT_COUNT, ResourceClaim
 from dray.cli.explain_answer import Step

@@ -11,7 +11,7 @@ from enum import Enum
 from typing import Any
 
 from dray.allocator.answers import NodeReport
-from dray.allocator.relaxations import Relaxation
+from dray.allocator.explain.relaxations import Relaxation
 from dray.api.resource import DeviceID
 from dray.cli.manifests import ManifestError
 from dray.cli.snapshot import ObjectName, Place, Subject

@@ -14,7 +14,7 @@ from typing import Final
 
 from dray.allocator import Allocator
 from dray.allocator.answers import HolderFacts, NodeReport
-from dray.allocator.relaxations import ChangeKind, Relaxation, relaxations
+from dray.allocator.explain.relaxations import ChangeKind, Relaxation, relaxations
 from dray.api.core import Node
 from dray.cli.errors import CommandError
 from dray.cli.explain_advice import steps_for

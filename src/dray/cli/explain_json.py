@@ -21,7 +21,7 @@ from dray.allocator.answers import (
     SelectorFacts,
     TaintFacts,
 )
-from dray.allocator.changes import Change
+from dray.allocator.explain.changes import Change
 from dray.api.codec import to_builtins
 from dray.api.resource import DeviceID
 from dray.cli.explain_answer import Answer, AssignedDevice, Reason, Step, Suggestion

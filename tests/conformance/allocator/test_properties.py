@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from dray.allocator import Allocation, search
+from dray.allocator import Allocation
+from dray.allocator.solver import search
 from dray.errors import AllocationError
 from dray.testing.allocation import allocate_case, allocator_of
 from tests.conformance.allocator.answers import difference, outcome

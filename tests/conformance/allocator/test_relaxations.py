@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from dray.allocator.relaxations import Change, ChangeKind, Relaxation, relaxations
+from dray.allocator.explain.relaxations import Change, ChangeKind, Relaxation, relaxations
 from dray.api.codec import to_builtins
 from dray.testing.allocation import allocator_of
 from tests.conformance.allocator.reference import allocate_case

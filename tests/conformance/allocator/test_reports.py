@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from dray.allocator import Unsatisfiable
 from dray.allocator.answers import EXAMPLES_MAX
-from dray.allocator.attempt import Attempt, Stop
-from dray.allocator.obstacles import Inspector
+from dray.allocator.explain.obstacles import Inspector
+from dray.allocator.solver.attempt import Attempt, Stop
 from dray.errors import AllocationError
 from dray.testing.allocation import allocator_of
 from tests.oracle.allocator.generate import case

@@ -38,10 +38,12 @@ THEMES: Final = {
     "errors": 0.35,
     "in use": 0.35,
     "incomplete pools": 0.04,
+    "kinds": 0.2,
     "limit": 0.15,
     "lists": 0.15,
     "negative counters": 0.03,
     "none": 0.06,
+    "over-drawn counters": 0.08,
     "shares": 0.3,
     "skipped node operations": 0.05,
     "twins": 0.25,
@@ -60,12 +62,13 @@ GATES: Final = {
     "lists": "DRAListTypeAttributes",
     "skipped node operations": "DRAOptionalNodeOperations",
 }
-# A theme that makes no sense without another.
+# Themes that make no sense without others.
 NEEDS: Final = {
-    "capacity errors": "shares",
-    "compatibility groups": "counters",
-    "derived attributes": "constraints",
-    "negative counters": "counters",
+    "capacity errors": ("shares",),
+    "compatibility groups": ("counters",),
+    "derived attributes": ("constraints",),
+    "negative counters": ("counters",),
+    "over-drawn counters": ("counters", "in use"),
 }
 
 BEYOND_INT64: Final = "9223372036854775808"
@@ -93,7 +96,7 @@ class _Maker:
             chosen = set(self._random.choices(list(THEMES), list(THEMES.values()), k=count))
         else:
             chosen = {name for name, often in THEMES.items() if self._chance(often)}
-        return chosen | {NEEDS[theme] for theme in chosen & NEEDS.keys()}
+        return chosen.union(*(NEEDS[theme] for theme in chosen & NEEDS.keys()))
 
     def _chance(self, often: float) -> bool:
         return self._random.random() < often
@@ -236,6 +239,8 @@ class _Maker:
         sets = []
         for name in "st":
             memory, slots = self._any((1, 2, 3, 4, 5)), self._any((1, 2, 3))
+            if self._about("over-drawn counters", 0.6):
+                memory = 1
             sets.append(
                 {"name": name, "counters": {"mem": _counter(memory), "slots": _counter(slots)}}
             )
@@ -255,9 +260,12 @@ class _Maker:
         usage: Object = {"allocated": [], "shared": [], "consumed": []}
         if "in use" not in self._themes:
             return usage
+        often = 0.15 if self._tight else 0.3
+        if "over-drawn counters" in self._themes:
+            often = 0.4
         for number, devices in enumerate(pools):
             for device in devices:
-                if not self._chance(0.15 if self._tight else 0.3):
+                if not self._chance(often):
                     continue
                 name = {"driver": DRIVER, "pool": f"p{number}", "device": device["name"]}
                 shareable = self._shares and device.get("allowMultipleAllocations")
@@ -354,7 +362,8 @@ class _Maker:
 
     def _selectors(self) -> list[str]:
         made = []
-        if self._chance(0.2 if self._tight else 0.35):
+        # Requests for different kinds have only counters and constraints in common.
+        if "kinds" in self._themes or self._chance(0.2 if self._tight else 0.35):
             made.append(f'{ATTRIBUTES}.?model.orValue("") == "{self._any("ab")}"')
         if "errors" not in self._themes:
             if self._chance(0.25):

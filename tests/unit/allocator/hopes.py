@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dray.allocator import Allocator, Features, Inventory, Occupancy
-from dray.allocator.attempt import Attempt
-from dray.allocator.demands import Demand
-from dray.allocator.problem import Problem
+from dray.allocator.solver.attempt import Attempt
+from dray.allocator.solver.demands import Demand
+from dray.allocator.solver.problem import Problem
 from dray.api.resource import Device, ResourceClaim, ResourceSlice
 from tests.unit.allocator.builders import CLASS, device_class, node, slice_
 

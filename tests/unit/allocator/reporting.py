@@ -7,7 +7,7 @@ from typing import Any
 
 from dray.allocator import Allocator, Features, Inventory, Occupancy, Unsatisfiable
 from dray.allocator.answers import NodeReport
-from dray.allocator.obstacles import Inspector
+from dray.allocator.explain.obstacles import Inspector
 from dray.api.resource import (
     Counter,
     CounterSet,

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from dray.allocator import Features, Occupancy
-from dray.allocator.compatibility import Compatibility
 from dray.allocator.layout import OPTIONAL_NODE_OPERATIONS, Layout, PoolState
-from dray.allocator.problem import BadPool, Problem
+from dray.allocator.rules.compatibility import Compatibility
+from dray.allocator.solver.problem import BadPool, Problem
 from dray.api.core import Node
 from dray.api.resource import (
     Counter,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dray.allocator.changes import Change, ChangeKind, Place, Unit
+from dray.allocator.explain.changes import Change, ChangeKind, Place, Unit
 from dray.api.quantity import Quantity
 from dray.api.resource import DeviceID, DeviceToleration
 from dray.cli.explain_advice import steps_for

@@ -6,7 +6,7 @@ from typing import Any
 import click
 import pytest
 
-from dray.allocator.changes import Change, ChangeKind, Relaxation
+from dray.allocator.explain.changes import Change, ChangeKind, Relaxation
 from dray.cli import explain_report
 from dray.cli.explain_answer import Answer, NodeLine, Reason, Step, Suggestion, Verdict
 from dray.cli.explain_report import lines_of
