@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,9 +28,13 @@ from tests.conformance.allocator.tiny import Object, tiny
 REGRESSIONS = Path(__file__).parent / "regressions.jsonl"
 ANSWER = ("results", "error", "nodeOnly")
 
-SEEDS = 1200
-CHUNK = 100
+SEEDS = 2000
+CHUNK = 110
 QUICK = 20
+
+# Beyond those, what shows mistakes that they do not: over-drawn counters that nobody draws from,
+# and constraints that keep what they took back.
+KEPT = (2545, 3378, 4622)
 
 # Enough for all but one case in a thousand, and that one may take minutes.
 REFERENCE_STEPS_MAX = 20_000
@@ -44,6 +49,7 @@ def chunks() -> list[Any]:
             pytest.param(range(start, start + CHUNK), id=f"from{start}", marks=pytest.mark.slow)
             for start in starts
         ),
+        pytest.param(KEPT, id="kept"),
     ]
 
 
@@ -64,7 +70,7 @@ def expected(seed: int) -> Object:
 
 @pytest.mark.usefixtures("_pruning")
 @pytest.mark.parametrize("seeds", chunks())
-def test_what_is_given_breaks_no_rule(seeds: range) -> None:
+def test_what_is_given_breaks_no_rule(seeds: Sequence[int]) -> None:
     broken = {}
     for seed in seeds:
         case = tiny(seed)
@@ -76,7 +82,7 @@ def test_what_is_given_breaks_no_rule(seeds: range) -> None:
 
 @pytest.mark.usefixtures("_pruning")
 @pytest.mark.parametrize("seeds", chunks())
-def test_the_answer_is_that_of_trying_everything(seeds: range) -> None:
+def test_the_answer_is_that_of_trying_everything(seeds: Sequence[int]) -> None:
     different = {}
     for seed in seeds:
         if not expected(seed).get("aborted"):
@@ -88,7 +94,7 @@ def test_the_answer_is_that_of_trying_everything(seeds: range) -> None:
 
 @pytest.mark.usefixtures("_pruning")
 @pytest.mark.parametrize("seeds", chunks())
-def test_whoever_gets_nothing_could_not_have_got_anything(seeds: range) -> None:
+def test_whoever_gets_nothing_could_not_have_got_anything(seeds: Sequence[int]) -> None:
     wronged = []
     for seed in seeds:
         answer = allocate_case(tiny(seed))

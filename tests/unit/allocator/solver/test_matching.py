@@ -35,6 +35,11 @@ def dealt(needs: Sequence[tuple[int, int]], taken: int = 0) -> bool:
         pytest.param([(1, 0b1), (1, 0b1)], False, id="two-want-one"),
         pytest.param([(1, 0b11), (1, 0b01)], True, id="one-gives-way"),
         pytest.param([(1, 0b0011), (1, 0b0011), (1, 0b0011), (1, 0b1100)], False, id="hall"),
+        pytest.param(
+            [(1, 0b00011011), (3, 0b10000111), (1, 0b00101011), (3, 0b11000001)],
+            False,
+            id="what-was-passed-on-is-not-held-any-more",
+        ),
         pytest.param([(2, 0b0111), (1, 0b0001), (1, 0b1010)], True, id="a-chain-of-shifts"),
     ],
 )
