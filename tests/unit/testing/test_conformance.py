@@ -182,7 +182,7 @@ def test_answers_come_in_order_one_line_each() -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
-    [(["allocator"], "no suite 'allocator': "), ([], "name one suite: ")],
+    [(["scheduler"], "no suite 'scheduler': "), ([], "name one suite: ")],
 )
 def test_an_unknown_suite_is_refused_with_the_known_ones(
     arguments: list[str], complaint: str
@@ -190,7 +190,7 @@ def test_an_unknown_suite_is_refused_with_the_known_ones(
     complaints = io.StringIO()
     assert main(arguments, [], io.StringIO(), complaints) == 2
     assert complaints.getvalue().startswith(complaint)
-    assert "{cel,validation}" in complaints.getvalue()
+    assert "{allocator,cel,validation}" in complaints.getvalue()
 
 
 # Selectors -------------------------------------------------------------------------------------
@@ -263,3 +263,17 @@ def test_a_selector_is_compiled_in_the_environment_of_its_case(
 )  # fmt: skip
 def test_a_case_that_is_none_is_an_error_of_its_own(case: dict[str, Any]) -> None:
     assert "error" in answer(json.dumps(case).encode(), SUITES["cel"])
+
+
+# Allocations ------------------------------------------------------------------------------------
+
+
+def test_a_suite_of_allocations_gives_devices_or_says_why_not() -> None:
+    case = {
+        "name": "x",
+        "node": {"metadata": {"name": "n"}},
+        "classes": [{"metadata": {"name": "gpu"}, "spec": {}}],
+        "claims": [{"metadata": {"name": "c"}, "spec": {"devices": {"requests": []}}}],
+    }
+    found = answer(json.dumps(case).encode(), SUITES["allocator"])
+    assert found == {"name": "x", "results": [{"devices": {}}], "fits": True, "draySteps": 1}
