@@ -134,6 +134,7 @@ class FaceMaker:
         self._by_model: dict[int, Face] = {}
         self._by_slice_model: dict[int, SliceFaces] = {}
         self._read: dict[str, frozenset[str] | None] = {}
+        self._count = 0
 
     def of_slice(self, record: SliceRecord) -> SliceFaces:
         """The faces of a slice's devices."""
@@ -142,6 +143,8 @@ class FaceMaker:
         model = self._models.of(record)
         found = self._by_slice_model.get(model.index)
         if found is None:
+            if len(self._by_slice_model) >= FACES_MAX:
+                self._forget_all()
             faces = tuple([self._of_model(one) for one in model.models])
             found = self._by_slice_model[model.index] = self._slice_faces(faces)
         return found
@@ -159,7 +162,7 @@ class FaceMaker:
         key = tuple([face.index for face in faces])
         found = self._slices.get(key)
         if found is None:
-            found = self._slices[key] = SliceFaces(len(self._slices), faces)
+            found = self._slices[key] = SliceFaces(self._number(), faces)
         return found
 
     def _of_model(self, model: Model) -> Face:
@@ -208,9 +211,22 @@ class FaceMaker:
         face = self._by_looks.get(looks)
         if face is None:
             if len(self._by_looks) >= FACES_MAX:
-                self._by_looks.clear()
+                self._forget_all()
             face = self._by_looks[looks] = self._make(driver, device)
         return face
+
+    def _forget_all(self) -> None:
+        """Begin anew. Numbers go on, so that nothing kept by an old one is mistaken."""
+        self._by_looks.clear()
+        self._faces.clear()
+        self._slices.clear()
+        self._by_model.clear()
+        self._by_slice_model.clear()
+        self._by_slice.clear()
+
+    def _number(self) -> int:
+        self._count += 1
+        return self._count
 
     def failure(self, want: Want, driver: str, device: Device, fit: Fit) -> str:
         """What a selector or a capacity request that fails has to say, in upstream's words."""
@@ -277,7 +293,7 @@ class FaceMaker:
         key = (fits, draws, values, counters, shareable)
         face = self._faces.get(key)
         if face is None:
-            face = self._faces[key] = Face(len(self._faces), *key)
+            face = self._faces[key] = Face(self._number(), *key)
         return face
 
     def _fit(self, asked: _Asked, driver: str, device: Device) -> Fit:

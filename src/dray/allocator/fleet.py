@@ -99,8 +99,7 @@ class Fleet:
         nodes = self._nodes_of(before) if before is not None else ()
         touched = self.allocator.inventory.apply(slice_)
         self._moved(nodes)
-        for pool in touched:
-            self._moved(self._nodes_of(pool))
+        self._changed(touched)
 
     def remove_slice(self, name: str) -> None:
         inventory = self.allocator.inventory
@@ -108,19 +107,17 @@ class Fleet:
         if before is None or sequence is None:
             return
         nodes = self._nodes_of(before)
-        inventory.remove(name)
+        self._changed(inventory.remove(name))
         self._moved(nodes)
         for shape in self._shapes.values():
             shape.faces.forget(sequence)
 
     def apply_rule(self, rule: DeviceTaintRule) -> None:
         """Take in a new or changed taint rule."""
-        for pool in self.allocator.inventory.apply_rule(rule):
-            self._moved(self._nodes_of(pool))
+        self._changed(self.allocator.inventory.apply_rule(rule))
 
     def remove_rule(self, name: str) -> None:
-        for pool in self.allocator.inventory.remove_rule(name):
-            self._moved(self._nodes_of(pool))
+        self._changed(self.allocator.inventory.remove_rule(name))
 
     def add_claim(self, claim: ResourceClaim) -> None:
         """Count what an allocated claim holds."""
@@ -133,6 +130,12 @@ class Fleet:
     def _nodes_of(self, pool: PoolID) -> Iterable[str]:
         reach = self.allocator.inventory.reach(pool)
         return tuple(self._nodes) if reach.shared else reach.nodes
+
+    def _changed(self, pools: Iterable[PoolID]) -> None:
+        """These pools have other devices, or none."""
+        for pool in pools:
+            self._shared.pop(pool, None)
+            self._moved(self._nodes_of(pool))
 
     def _moved(self, nodes: Iterable[str]) -> None:
         """Other devices are within reach of these nodes."""

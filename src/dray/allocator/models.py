@@ -94,6 +94,8 @@ class Models:
         key = tuple([model.index for model in models])
         found = self._slices.get(key)
         if found is None:
+            if len(self._slices) >= MODELS_MAX:
+                self._slices.clear()
             found = self._slices[key] = SliceModel(self._number(), models)
         self._by_slice[record.sequence] = (record, self.individual(driver), found)
         return found

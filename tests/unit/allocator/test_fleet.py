@@ -317,3 +317,22 @@ def test_a_fleet_answers_as_every_node_alone_would(steps: list[Change]) -> None:
                 assert given_devices(survey.on(name)) == given_devices(
                     alone.allocate(node(name), [asked])
                 )
+
+
+def test_what_is_forgotten_is_worked_out_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    for bound in ("faces.FACES_MAX", "models.MODELS_MAX", "fleet.OUTCOMES_MAX"):
+        monkeypatch.setattr(f"dray.allocator.{bound}", 1)
+    slices = [gpus(name, 1 + i % 3, model=MODELS[i % 2]) for i, name in enumerate(NODES)]
+    fleet = fleet_of(slices, NODES)
+    alone = Allocator(
+        Inventory(Features.everything(), slices),
+        Occupancy(),
+        fleet.allocator.classes,
+        share_id=lambda: "share",
+    )
+    for shape in (*SHAPES, *SHAPES):
+        survey = fleet.survey([shape("asked")])
+        for name in NODES:
+            assert given_devices(survey.on(name)) == given_devices(
+                alone.allocate(node(name), [shape("asked")])
+            )
