@@ -124,9 +124,12 @@ def _match(core: Core, number: int) -> Conflict:
         served = most_served(needs)
         if served > available:
             available, best = served, value
-    there = (
-        f"at most {available}, with {show_value(best)}" if available < needed else "no choice does"
-    )
+    there = "no choice does"
+    if best is None:
+        there = "none does"
+    elif available < needed:
+        agree = "1 device agrees" if available == 1 else f"{available} devices agree"
+        there = f"at most {agree}: {name} = {show_value(best)}"
     return Conflict(
         ConflictKind.MATCH_ATTRIBUTE,
         core.names,
@@ -134,7 +137,7 @@ def _match(core: Core, number: int) -> Conflict:
         needed=needed,
         available=available,
         name=name,
-        value=show_value(best),
+        value=show_value(best) if best is not None else "",
     )
 
 

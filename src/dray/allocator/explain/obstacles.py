@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from dray.allocator.answers import Cause
 from dray.allocator.devices import PlacedDevice
+from dray.allocator.explain.policies import rule_of
 from dray.allocator.faces import FAILED, FaceMaker, Refusal
 from dray.allocator.features import Features
 from dray.allocator.layout import Layout
@@ -62,7 +63,7 @@ class Sight(NamedTuple):
     """What of one device is worth telling besides its obstacle."""
 
     shown: str = ""  # what a selector found
-    description: str = ""  # the same, with what it wanted
+    description: str = ""  # the same, with what it wanted; the rule for amounts of a capacity
     left: Quantity | None = None
     total: Quantity | None = None
     drawn: Quantity | None = None  # from the counter
@@ -229,9 +230,10 @@ class Inspector:
             wanted = want.capacity.get(name)
             asked = {name: wanted} if wanted is not None else {}
             if consume(asked, {name: capacity[name]}, fractional=fractional) is None:
+                rule = rule_of(capacity[name].request_policy, wanted)
                 return (
                     Obstacle(Cause.CAPACITY, name=name, wanted=wanted, error=_UNEVEN),
-                    Sight(total=capacity[name].value),
+                    Sight(description=rule, total=capacity[name].value),
                 )
         return Obstacle(Cause.CAPACITY, error=_UNEVEN), Sight()
 

@@ -21,6 +21,9 @@ __all__ = ["ALL", "STEPS_MAX", "Rules", "Subproblems"]
 STEPS_MAX: Final = 30_000
 """Of all subproblems of one report together: about a second. Most take a few steps each."""
 
+_PLENTY: Final = 2**128
+"""More than any number of devices draws from a counter, which are of 63 bits each."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rules:
@@ -28,6 +31,7 @@ class Rules:
 
     constraints: frozenset[int] | None = None  # by number; None: all
     counters: bool = True
+    counters_kept: frozenset[tuple[int, int]] | None = None  # by pool and place; None: all
     groups: bool = True  # of devices that are compatible
     capacity: bool = True
 
@@ -58,7 +62,7 @@ class Subproblems:
                 )
                 for seat in problem.seats
             ),
-            tuple(_counters(one, rules) for one in problem.counters),
+            tuple(_counters(at, one, rules) for at, one in enumerate(problem.counters)),
             problem.bad_pools,
         )
         if rules.constraints is not None:
@@ -94,6 +98,19 @@ class Subproblems:
                 core = rest
         return tuple(core)
 
+    def counter_core(
+        self, stages: Collection[Stage], places: Collection[tuple[int, int]]
+    ) -> tuple[tuple[int, int], ...]:
+        """As few of these counters as are in the way; none if others are too."""
+        core = list(places)
+        if not self.hopeless(stages, Rules(counters_kept=frozenset(core))):
+            return ()
+        for place in tuple(core):
+            rest = [one for one in core if one != place]
+            if self.hopeless(stages, Rules(counters_kept=frozenset(rest))):
+                core = rest
+        return tuple(core)
+
     def _face(self, face: Face, rules: Rules) -> Face:
         if rules.counters and rules.groups and rules.capacity:
             return face
@@ -108,7 +125,11 @@ class Subproblems:
         return found
 
 
-def _counters(pool: CountersLeft | None, rules: Rules) -> CountersLeft | None:
+def _counters(at_pool: int, pool: CountersLeft | None, rules: Rules) -> CountersLeft | None:
     if pool is None or not rules.counters:
         return None
+    kept = rules.counters_kept
+    if kept is not None:
+        left = [one if (at_pool, at) in kept else _PLENTY for at, one in enumerate(pool.left)]
+        pool = replace(pool, left=tuple(left))
     return pool if rules.groups else replace(pool, compatibility=())

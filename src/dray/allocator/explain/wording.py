@@ -19,6 +19,8 @@ from dray.allocator.answers import (
     SelectorFacts,
     TaintFacts,
 )
+from dray.allocator.devices import PlacedDevice
+from dray.allocator.explain.near_names import attribute_names, did_you_mean
 from dray.allocator.explain.obstacles import Inspector, Obstacle, Sight, source_of
 from dray.allocator.layout import OPTIONAL_NODE_OPERATIONS
 from dray.allocator.rules.constraints import Value
@@ -72,7 +74,7 @@ def tell(
     if obstacle.cause is Cause.SELECTOR:
         return _selector(inspector, view, obstacle, sights)
     if obstacle.cause is Cause.CAPACITY:
-        return _capacity(obstacle, sights, sorted(filter(None, holders)))
+        return _capacity(inspector, view, obstacle, sights, sorted(filter(None, holders)))
     if obstacle.cause is Cause.COUNTERS:
         return _counter(inspector, obstacle, sights)
     if obstacle.cause is Cause.TAINT:
@@ -83,8 +85,9 @@ def tell(
         constraint = inspector.problem.constraint(obstacle.position)
         name = attribute_of(constraint)
         position = position_of(inspector, obstacle.position)
+        meant = did_you_mean(name, attribute_names(_considered(inspector, view)))
         return (
-            f"without attribute {name}, which constraint {position} compares",
+            f"without attribute {name}{meant}, which constraint {position} compares",
             AttributeFacts(name, position),
         )
     return _PLAIN[obstacle.cause], None
@@ -158,7 +161,11 @@ def _short(text: str) -> str:
 
 
 def _capacity(
-    obstacle: Obstacle, sights: Mapping[Sight, int], holders: list[str]
+    inspector: Inspector,
+    view: WantView,
+    obstacle: Obstacle,
+    sights: Mapping[Sight, int],
+    holders: list[str],
 ) -> tuple[str, Facts]:
     name, wanted = obstacle.name, obstacle.wanted
     most = max(sights, key=lambda sight: _nano(sight.left))
@@ -175,13 +182,23 @@ def _capacity(
         there = f"at most {most.left} left of {most.total}" if taken else f"at most {most.total}"
         return f"with less than {wanted} {name} ({there}{by})", facts
     if not obstacle.error:
-        return f"without capacity {name}", facts
+        names = {one for placed in _considered(inspector, view) for one in placed.device.capacity}
+        return f"without capacity {name}{did_you_mean(name, names)}", facts
     if name:
-        return (
-            f"not handing out {wanted if wanted is not None else 'their default of'} {name}",
-            facts,
-        )
+        amount = wanted if wanted is not None else "their default of"
+        rules = " or ".join(sorted({sight.description for sight in sights} - {""}))
+        told = f" ({_short(rules)})" if rules else ""
+        return f"not handing out {amount} {name}{told}", facts
     return f"that cannot say what would be taken of them ({_short(obstacle.error)})", facts
+
+
+def _considered(inspector: Inspector, view: WantView) -> list[PlacedDevice]:
+    """The devices that are of the kind the request selects, whatever else is wrong with them."""
+    return [
+        placed
+        for index, placed in enumerate(inspector.layout.devices)
+        if inspector.cause(view, index) is not Cause.SELECTOR
+    ]
 
 
 def _counter(

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from dray.allocator.answers import Conflict, ConflictKind
-from dray.api.resource import ResourceClaim, ResourceSlice
+from dray.api.resource import (
+    Counter,
+    CounterSet,
+    DeviceCounterConsumption,
+    ResourceClaim,
+    ResourceSlice,
+)
 from tests.unit.allocator.builders import (
     DRIVER,
     alternative,
+    amount,
     claim,
     device,
     first_available,
@@ -35,6 +42,38 @@ def test_counters_are_told_with_what_the_cheapest_devices_draw() -> None:
     assert (found.wanted, found.left) == ("90Gi", "80Gi")
     counter = f"counter set/memory of pool {DRIVER}/pool-1"
     assert found.text == f"request req: at least 90Gi of {counter} wanted, 80Gi left"
+
+
+def test_requests_draw_from_devices_of_their_own() -> None:
+    found = conflict(halves("20Gi", "40Gi", "40Gi"), claim(*map(request, "abc")))
+    assert (found.name, found.wanted, found.left) == ("memory", "100Gi", "80Gi")
+
+
+def test_counters_are_named_where_it_takes_several_to_be_in_the_way() -> None:
+    devices = [
+        device(name, consumes_counters=(draw(memory, cores),))
+        for name, memory, cores in (("a", "60Gi", "1"), ("b", "30Gi", "6"), ("c", "30Gi", "6"))
+    ]
+    held = CounterSet(name="set", counters=counters("80Gi", "7"))
+    slices = (
+        slice_(*devices, slice_count=2),
+        slice_(name="slice-2", slice_count=2, devices=None, shared_counters=(held,)),
+    )
+    found = conflict(slices, claim(request(count=2)))
+    assert found.kind is ConflictKind.COUNTERS
+    assert found.text == (
+        "request req: more is drawn than there is of counters set/cores (7 left), "
+        f"set/memory (80Gi left) of pool {DRIVER}/pool-1"
+    )
+    assert str(found.pool) == f"{DRIVER}/pool-1"
+
+
+def draw(memory: str, cores: str) -> DeviceCounterConsumption:
+    return DeviceCounterConsumption(counter_set="set", counters=counters(memory, cores))
+
+
+def counters(memory: str, cores: str) -> dict[str, Counter]:
+    return {"memory": Counter(value=amount(memory)), "cores": Counter(value=amount(cores))}
 
 
 def test_devices_that_are_not_compatible_with_each_other_are_told() -> None:

@@ -101,12 +101,20 @@ def test_a_claim_has_room_for_so_many_devices_only() -> None:
 # Constraints -----------------------------------------------------------------------------------
 
 
+def test_one_device_agrees_with_none() -> None:
+    same = DeviceConstraint(match_attribute=NUMA)
+    found = conflict((on_numa(0, 1),), claim(request(count=2), constraints=(same,)))
+    assert found.text.endswith(f"at most 1 device agrees: {NUMA} = 0")
+
+
 def test_the_value_that_most_devices_share_is_told() -> None:
     same = DeviceConstraint(match_attribute=NUMA)
     found = conflict((on_numa(0, 1, 1, 0, 1),), claim(request(count=4), constraints=(same,)))
     assert found.kind is ConflictKind.MATCH_ATTRIBUTE
     assert (found.name, found.value, found.needed, found.available) == (NUMA, "1", 4, 3)
-    assert found.text == (f"request req: 4 devices wanted that agree in {NUMA}, at most 3, with 1")
+    assert found.text == (
+        f"request req: 4 devices wanted that agree in {NUMA}, at most 3 devices agree: {NUMA} = 1"
+    )
 
 
 def test_a_constraint_over_two_requests_counts_what_each_may_have() -> None:

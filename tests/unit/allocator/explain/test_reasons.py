@@ -278,7 +278,20 @@ def test_an_amount_that_is_not_handed_out_is_told() -> None:
     cut = capacity("80Gi", default="10Gi", values=["10Gi", "20Gi"])
     shared = device(capacity={"memory": cut}, allow_multiple_allocations=True)
     exclusion = only(report(allocator(slice_(shared)), claim(request(capacity={"memory": "30Gi"}))))
-    assert exclusion.text == "1 not handing out 30Gi memory"
+    assert exclusion.text == "1 not handing out 30Gi memory (one of 10Gi, 20Gi)"
+
+
+def test_a_capacity_that_is_misspelt_comes_with_the_name_that_is_close() -> None:
+    by = allocator(slice_(device(capacity={"memory": "1Gi"})))
+    exclusion = only(report(by, claim(request(capacity={"memry": "1"}))))
+    assert exclusion.text == "1 without capacity memry (did you mean memory?)"
+
+
+def test_an_attribute_that_is_misspelt_comes_with_the_name_that_is_close() -> None:
+    by = allocator(slice_(device(attributes={"numa": 0})))
+    constraint = DeviceConstraint(match_attribute=f"{DRIVER}/nuna")
+    exclusion = only(report(by, claim(request(), constraints=(constraint,))))
+    assert f"attribute {DRIVER}/nuna (did you mean {DRIVER}/numa?), which" in exclusion.text
 
 
 def test_counters_are_told_with_what_is_left() -> None:
