@@ -11,7 +11,8 @@ from enum import Enum
 from typing import Any
 
 from dray.allocator.answers import NodeReport
-from dray.allocator.explain.relaxations import Relaxation
+from dray.allocator.explain.relaxations import Change, Relaxation
+from dray.api.core import Toleration
 from dray.api.resource import DeviceID
 from dray.cli.manifests import ManifestError
 from dray.cli.snapshot import ObjectName, Place, Subject
@@ -20,6 +21,8 @@ __all__ = [
     "Answer",
     "AssignedDevice",
     "Hint",
+    "NodeChange",
+    "NodeChangeKind",
     "NodeLine",
     "Reason",
     "Step",
@@ -86,13 +89,47 @@ class Step:
     note: str = ""
 
 
+class NodeChangeKind(Enum):
+    """What is changed so that a pod may go to a node; the enum's values are for programs."""
+
+    UNCORDON = "Uncordon"
+    TOLERATE_NODE = "TolerateNode"  # a taint of the node, in the pod's tolerations
+    NODE_SELECTOR = "NodeSelector"  # drop some of it
+    NODE_AFFINITY = "NodeAffinity"  # drop what is required
+
+
+@dataclass(frozen=True, slots=True)
+class NodeChange:
+    """A change that lets a pod go to a node, whatever the node's devices are."""
+
+    kind: NodeChangeKind
+    text: str
+    tolerations: tuple[Toleration, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """What would make the claims fit on a node, and how to go about it."""
+    """What would make a pod or a claim fit on a node, and how to go about it.
+
+    All of it together: what has to change about the node, then about devices, if anything does.
+    """
 
     node: str
-    relaxation: Relaxation
+    relaxation: Relaxation | None = None
     steps: tuple[Step, ...] = ()
+    node_changes: tuple[NodeChange, ...] = ()
+
+    @property
+    def changes(self) -> tuple[NodeChange | Change, ...]:
+        return (*self.node_changes, *(self.relaxation.changes if self.relaxation else ()))
+
+    @property
+    def text(self) -> str:
+        return ", and ".join(change.text for change in self.changes)
+
+    @property
+    def checked(self) -> bool:
+        return self.relaxation is None or self.relaxation.checked
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ the most and are asked of a few nodes only.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Final
@@ -21,9 +21,10 @@ from dray.cli.explain_advice import steps_for
 from dray.cli.explain_answer import Answer, AssignedDevice, NodeLine, Reason, Suggestion, Verdict
 from dray.cli.explain_devices import assigned
 from dray.cli.explain_hints import selector_hints
+from dray.cli.explain_nodes import CHANGEABLE, opening
 from dray.cli.explain_reasons import closest_first, combined, excluded, text_of
 from dray.cli.explain_survey import DeviceSurvey, Finding, allocator_for
-from dray.cli.snapshot import Against, ObjectName, ProblemKind, Snapshot, Subject, SubjectKind
+from dray.cli.snapshot import ObjectName, ProblemKind, Snapshot, Subject, SubjectKind
 from dray.cli.snapshot.names import hint_for, listed
 from dray.errors import quote
 
@@ -37,10 +38,8 @@ SUGGESTIONS_MAX: Final = 8
 
 _MEASURED: Final = frozenset({ChangeKind.COUNT, ChangeKind.ALTERNATIVE, ChangeKind.FREE})
 
-# What speaks against a node and has nothing to do with its devices.
-_APART: Final = frozenset(
-    {Against.UNSCHEDULABLE, Against.TAINT, Against.NODE_SELECTOR, Against.NODE_AFFINITY}
-)
+NODES_OPENED_MAX: Final = 3
+"""Nodes that are ruled out, have the devices, and are told how to be had."""
 
 # Problems in spite of which claims can be tried on devices.
 _JUDGEABLE: Final = frozenset(
@@ -191,6 +190,12 @@ class Inquiry:
     def _survey(self) -> DeviceSurvey:
         return self._ask([name for name in self._names if self._subject.places[name].ok])
 
+    @cached_property
+    def _apart(self) -> DeviceSurvey:
+        """The nodes that are ruled out by something that can be changed, devices not minding."""
+        places = self._subject.places
+        return self._ask([name for name in self._names if places[name].against in CHANGEABLE])
+
     def _ask(self, names: Sequence[str]) -> DeviceSurvey:
         nodes = [self._snapshot.nodes[name] for name in names]
         return DeviceSurvey(self._allocator, self._subject, nodes)
@@ -262,7 +267,7 @@ class Inquiry:
         ruled_out = [place for place in places if not place.ok]
         having: tuple[str, ...] = ()
         if not answer.fitting and (self._subject.claims or self._subject.extended):
-            having = self._ask([one.node for one in ruled_out if one.against in _APART]).fitting
+            having = self._apart.fitting
         found = [*combined(self._survey.findings, self._names), *excluded(ruled_out, having)]
         return sorted(found, key=lambda reason: -len(reason.nodes))
 
@@ -292,18 +297,36 @@ class Inquiry:
     # Advice -------------------------------------------------------------------------------------
 
     def _advised(self, answer: Answer, survey: DeviceSurvey) -> Answer:
-        reports = [one.report for one in survey.findings if one.report is not None]
-        nearest = closest_first(reports)
+        opened = list(self._opened(answer.reasons))
+        nearest = _nearest(survey)
+        if not nearest and not opened:
+            # All nodes are ruled out. Of these one may still be closer than the others.
+            survey = self._apart
+            nearest = _nearest(survey)
         if not nearest:
-            return answer
+            return replace(answer, suggestions=tuple(opened))
+        found = [*opened, *self._suggestions(nearest, survey)]
+        # One change is less than two, and devices stay what they are where the node is changed.
+        found.sort(key=lambda one: (not one.checked, len(one.changes), one.relaxation is not None))
         claims = survey.claims_on(nearest[0].node)
         return replace(
             answer,
             closest=nearest[0],
             holders=tuple(self._holders(nearest[0])),
-            suggestions=tuple(self._suggestions(nearest, survey)),
+            suggestions=tuple(found[:SUGGESTIONS_MAX]),
             hints=tuple(selector_hints(self._snapshot, claims)),
         )
+
+    def _opened(self, reasons: Iterable[Reason]) -> Iterator[Suggestion]:
+        """How to have nodes that are ruled out and have the devices: one for each reason."""
+        told = 0
+        for reason in reasons:
+            asks = self._subject.claims or self._subject.extended
+            name = next(iter(reason.with_devices if asks else reason.nodes), None)
+            found = opening(self._snapshot, self._subject, name) if name is not None else None
+            if name is not None and found is not None and told < NODES_OPENED_MAX:
+                told += 1
+                yield Suggestion(name, steps=found.steps, node_changes=found.changes)
 
     def _suggestions(
         self, nearest: Sequence[NodeReport], survey: DeviceSurvey
@@ -311,6 +334,10 @@ class Inquiry:
         told: set[str] = set()
         kinds: set[ChangeKind] = set()  # that nodes before have had
         for report in _various(nearest):
+            opened = opening(self._snapshot, self._subject, report.node)
+            if opened is None and not self._subject.places[report.node].ok:
+                # No change of devices or requests would be of any use there.
+                continue
             node: Node = self._snapshot.nodes[report.node]
             claims = survey.claims_on(report.node)
             found = [
@@ -328,7 +355,10 @@ class Inquiry:
                     for change in relaxation.changes
                     for step in steps_for(change, self._snapshot, self._subject, claims)
                 )
-                yield Suggestion(report.node, relaxation, steps)
+                if opened is not None:
+                    steps = (*opened.steps, *steps)
+                changes = opened.changes if opened is not None else ()
+                yield Suggestion(report.node, relaxation, steps, changes)
 
     def _sayable(self, relaxation: Relaxation) -> bool:
         """Whether it can be asked for: containers have no alternatives to their resources."""
@@ -355,6 +385,10 @@ class Inquiry:
                 if name in wanted and name not in told:
                     told.add(name)
                     yield name, str(holder)
+
+
+def _nearest(survey: DeviceSurvey) -> list[NodeReport]:
+    return closest_first(one.report for one in survey.findings if one.report is not None)
 
 
 def _various(nearest: Sequence[NodeReport]) -> Iterator[NodeReport]:

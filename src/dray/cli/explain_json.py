@@ -21,10 +21,17 @@ from dray.allocator.answers import (
     SelectorFacts,
     TaintFacts,
 )
-from dray.allocator.explain.changes import Change
+from dray.allocator.explain.changes import Change, ChangeKind
 from dray.api.codec import to_builtins
 from dray.api.resource import DeviceID
-from dray.cli.explain_answer import Answer, AssignedDevice, Reason, Step, Suggestion
+from dray.cli.explain_answer import (
+    Answer,
+    AssignedDevice,
+    NodeChange,
+    Reason,
+    Step,
+    Suggestion,
+)
 from dray.cli.snapshot import AllocatedClaim, Problem, Subject, SubjectKind, WantedClaim
 
 __all__ = ["API_VERSION", "KIND", "NODES_MAX", "to_builtin"]
@@ -256,17 +263,21 @@ def _pool(trouble: PoolTrouble) -> dict[str, Any]:
 
 
 def _suggestion(suggestion: Suggestion) -> dict[str, Any]:
-    relaxation = suggestion.relaxation
     return {
         "node": suggestion.node,
-        "message": relaxation.text,
-        "checked": relaxation.checked,
-        "changes": [_change(change) for change in relaxation.changes],
+        "message": suggestion.text,
+        "checked": suggestion.checked,
+        "changes": [_change(change) for change in suggestion.changes],
         "steps": list(_steps(suggestion.steps)),
     }
 
 
-def _change(change: Change) -> dict[str, Any]:
+def _change(change: NodeChange | Change) -> dict[str, Any]:
+    if isinstance(change, NodeChange):
+        # The members of other changes are there too, so that none has to be asked for first.
+        nothing = _change(Change(kind=ChangeKind.TOLERATE, text=change.text))
+        tolerations = [to_builtins(one) for one in change.tolerations]
+        return {**nothing, "type": change.kind.value, "tolerations": tolerations}
     return {
         "type": change.kind.value,
         "message": change.text,

@@ -17,6 +17,7 @@ from dray.allocator.answers import (
     NodeReport,
     PoolTrouble,
     RequestReport,
+    SelectorFacts,
 )
 from dray.cli.explain_answer import Reason
 from dray.cli.explain_survey import Finding
@@ -28,6 +29,11 @@ _UNTOLD = "does not fit; there are too many kinds of nodes to tell them all apar
 
 # What an error says of the device it came from.
 _DEVICE = re.compile(r"(?: on| for)? device \S+(?=:)")
+
+_NONE_TO_HAVE = 1_000_000
+
+OTHER_DRIVERS = "of other drivers"
+"""How the allocator calls devices that a condition on the driver turns away."""
 
 ALTERNATIVES_MAX = 2
 """Alternatives of one request that a line has room for."""
@@ -76,25 +82,48 @@ def excluded(places: Iterable[Place], having: Iterable[str] = ()) -> list[Reason
 def closest_first(reports: Iterable[NodeReport]) -> list[NodeReport]:
     """The nodes nearest to fitting first.
 
-    That is: fewest requests unserved, then fewest devices missing, then fewest that would be
-    missing if nobody else had any, then most that would do. Ties keep their order.
+    That is: fewest requests unserved, then fewest of these without any device of the class and the
+    driver that is wanted, then fewest devices missing, then fewest that would be missing if nobody
+    else had any, then most that would do, or might after a change. Ties keep their order.
     """
     return sorted(reports, key=_distance)
 
 
 def _distance(report: NodeReport) -> tuple[int, ...]:
-    unserved = missing = lacking = candidates = 0
+    unserved = foreign = missing = lacking = candidates = akin = 0
     for alternatives in report.stages:
+        of_kind = sum(map(_of_kind, alternatives))
         short, lack, have = min(_lack(one) for one in alternatives)
         unserved += short > 0
+        # Devices of a pool that cannot be used are not counted; they may be of the right kind.
+        foreign += short > 0 and not of_kind and not report.pools
         missing += short
         lacking += lack
         candidates += have  # negative: the more, the nearer
-    return (unserved, missing, lacking, len(report.conflicts), len(report.pools), candidates)
+        akin -= of_kind
+    troubles = (len(report.conflicts), len(report.pools))
+    return (unserved, foreign, missing, lacking, *troubles, candidates, akin)
+
+
+def _of_kind(report: RequestReport) -> int:
+    """The devices that are of the class and of the driver a request is for."""
+    return report.devices - sum(one.count for one in report.exclusions if _is_foreign(one))
+
+
+def _is_foreign(exclusion: Exclusion) -> bool:
+    facts = exclusion.facts
+    if exclusion.cause is Cause.NODE:
+        return True
+    return isinstance(facts, SelectorFacts) and (
+        facts.source != "claim" or exclusion.text.endswith(OTHER_DRIVERS)
+    )
 
 
 def _lack(report: RequestReport) -> tuple[int, int, int]:
-    needed = max(report.needed, 1 if report.wanted == "all" else 0)
+    needed = report.needed
+    if report.wanted == "all" and not needed:
+        # All of none is further off than some of all.
+        needed = _NONE_TO_HAVE
     return (
         max(needed - report.free, 0),
         max(needed - report.candidates, 0),

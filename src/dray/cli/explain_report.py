@@ -230,12 +230,12 @@ def _suggestions(answer: Answer) -> Iterator[str]:
         yield "No change of a request or two, and no claims to free, were found that would help."
     lines: list[str] = []
     for number, suggestion in enumerate(suggestions, 1):
-        unsure = "" if suggestion.relaxation.checked else " (nobody can say whether that is enough)"
-        lines.append(f"{number}. on {suggestion.node}: {suggestion.relaxation.text}{unsure}")
+        unsure = "" if suggestion.checked else " (nobody can say whether that is enough)"
+        lines.append(f"{number}. on {suggestion.node}: {suggestion.text}{unsure}")
         lines += (f"   {line}" for step in suggestion.steps for line in _step(step))
     if any(step.path for one in suggestions for step in one.steps if "Claim" in step.object):
         lines.append("The spec of a claim or template cannot be edited: replace it, and the pod.")
-    checked = all(one.relaxation.checked for one in suggestions)
+    checked = all(one.checked for one in suggestions)
     yield from _section("what would help (each was tried)" if checked else "what would help", lines)
 
 

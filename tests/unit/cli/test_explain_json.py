@@ -73,7 +73,7 @@ def test_suggestions_carry_what_to_do(pending: dict[str, Any]) -> None:
     assert {"kubectl delete pod serve -n ml"} <= {step["command"] for step in steps}
     assert 3 in [step["value"] for step in steps]
     types = [change["type"] for one in pending["suggestions"] for change in one["changes"]]
-    assert types == ["Tolerate", "Count", "Alternative", "Free", "Selector"]
+    assert types == ["TolerateNode", "Tolerate", "Count", "Alternative", "Free", "Selector"]
 
 
 def test_claims_say_where_they_are_from(tmp_path: Path) -> None:

@@ -130,6 +130,32 @@ def test_more_requests_served_is_closer_than_fewer_devices_missing() -> None:
     assert order[0].node == "one-short"
 
 
+def test_a_node_with_the_wanted_driver_is_closer_than_one_with_other_devices(
+    tmp_path: Path,
+) -> None:
+    answer = explain(
+        tmp_path,
+        "claim/mine",
+        device_class(),
+        node("other"),
+        node("mine"),
+        gpus("other", 4, driver="net.example.com"),
+        gpus("mine", 1, "A100"),
+        claim("mine", request(selector='device.attributes["gpu.example.com"].model == "H100"')),
+    )
+    assert answer.closest is not None
+    assert answer.closest.node == "mine"
+
+
+def test_some_of_all_is_closer_than_all_of_none() -> None:
+    def wanting_all(name: str, needed: int, free: int) -> NodeReport:
+        one = RequestReport("ml/c", "gpu", None, "all", needed, 4, needed, free, ())
+        return NodeReport(name, (one,))
+
+    order = closest_first([wanting_all("none", 0, 0), wanting_all("some", 4, 1)])
+    assert order[0].node == "some"
+
+
 def test_of_alternatives_the_best_counts() -> None:
     alternatives = [
         RequestReport("ml/c", f"r/{number}", number, 4, 4, 8, free, free, ())

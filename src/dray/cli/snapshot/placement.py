@@ -11,7 +11,7 @@ nodeaffinity, and component-helpers' nodeaffinity.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
@@ -149,7 +149,7 @@ class PodPlacement:
         for against, reason in (
             (Against.NODE_NAME, self._named_elsewhere(name)),
             (Against.UNSCHEDULABLE, self._cordoned(node)),
-            (Against.TAINT, self._tainted(node.spec.taints)),
+            (Against.TAINT, self._tainted(node)),
             (Against.NODE_SELECTOR, self._unselected(node)),
             (Against.NODE_AFFINITY, self._unattractive(node)),
         ):
@@ -167,19 +167,26 @@ class PodPlacement:
             return ""
         return "is unschedulable (cordoned)"
 
-    def _tainted(self, taints: Iterable[Taint]) -> str:
-        for taint in taints:
-            if taint.effect in _HARD_EFFECTS and not _tolerated(taint, self._tolerations):
-                return f"untolerated taint {shorten(str(taint))}"
-        return ""
+    def untolerated(self, node: Node) -> tuple[Taint, ...]:
+        """The taints of the node that keep the pod off."""
+        return tuple(
+            taint
+            for taint in node.spec.taints
+            if taint.effect in _HARD_EFFECTS and not _tolerated(taint, self._tolerations)
+        )
+
+    def unmatched(self, node: Node) -> tuple[str, ...]:
+        """The keys of the pod's nodeSelector that the node has with another value, or not."""
+        labels = node.metadata.labels
+        return tuple(key for key, value, _ in self._selector if labels.get(key) != value)
+
+    def _tainted(self, node: Node) -> str:
+        taints = self.untolerated(node)
+        return f"untolerated taint {shorten(str(taints[0]))}" if taints else ""
 
     def _unselected(self, node: Node) -> str:
-        if self._labels_known:
-            labels = node.metadata.labels
-            for key, value, reason in self._selector:
-                if labels.get(key) != value:
-                    return reason
-        return ""
+        unmatched = self.unmatched(node) if self._labels_known else ()
+        return next((reason for key, _, reason in self._selector if key in unmatched), "")
 
     def _unattractive(self, node: Node) -> str:
         affinity = self._affinity
