@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, TypeVar
 
 import pytest
 from hypothesis import assume, given, settings
@@ -19,6 +21,7 @@ from tests.oracle.allocator.generate import case
 STEPS_MAX = 20_000
 
 Object = dict[str, Any]
+T = TypeVar("T")
 
 
 @pytest.mark.slow
@@ -33,6 +36,40 @@ def test_every_checked_relaxation_makes_the_claims_fit(seed: int) -> None:
         if relaxation.checked:
             answer = allocate_case(changed(asked, relaxation), steps_max=STEPS_MAX)
             assert answer["fits"] or answer.get("aborted"), (relaxation.text, answer)
+
+
+@pytest.mark.slow
+@settings(max_examples=50)
+@given(st.integers(min_value=0, max_value=2**31))
+def test_nothing_of_a_relaxation_can_be_spared(seed: int) -> None:
+    asked = case(seed)
+    found = relaxations(*allocator_of(asked))
+    assume(any(one.checked for one in found))
+    for relaxation in found:
+        for less in smaller(relaxation):
+            answer = allocate_case(changed(asked, less), steps_max=STEPS_MAX)
+            assert not answer["fits"], (relaxation.text, less)
+
+
+def smaller(relaxation: Relaxation) -> Iterator[Relaxation]:
+    """With any one change, request, toleration or device fewer."""
+    for at, change in enumerate(relaxation.changes):
+        others = (*relaxation.changes[:at], *relaxation.changes[at + 1 :])
+        if others:
+            yield Relaxation(others)
+        for less in (
+            *(replace(change, places=rest) for rest in one_fewer(change.places)),
+            *(replace(change, tolerations=rest) for rest in one_fewer(change.tolerations)),
+            *(replace(change, units=rest) for rest in one_fewer(change.units)),
+        ):
+            yield Relaxation((*others, less))
+
+
+def one_fewer(members: tuple[T, ...]) -> list[tuple[T, ...]]:
+    """All but one of several."""
+    if len(members) < 2:
+        return []
+    return [(*members[:at], *members[at + 1 :]) for at in range(len(members))]
 
 
 def changed(asked: Object, relaxation: Relaxation) -> Object:

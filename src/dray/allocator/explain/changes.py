@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from dray.allocator.occupancy import Occupancy
 from dray.allocator.pools import Pool
@@ -44,6 +44,9 @@ class ChangeKind(Enum):
     FREE = "Free"  # have other claims give back their devices
     CLASS_SELECTOR = "ClassSelector"  # drop conditions of a selector of a class, for everybody
     POOL = "Pool"  # wait for the driver
+
+
+_ORDER: Final = {kind: order for order, kind in enumerate(ChangeKind)}
 
 
 class Place(NamedTuple):
@@ -82,6 +85,8 @@ class Change:
     constraint: int = -1  # which one of the claim
     units: tuple[Unit, ...] = ()  # what is given back
     pool: str = ""
+    parts: tuple[Change, ...] = field(default=(), repr=False, compare=False)
+    """The changes to single requests that it consists of; none if it is one itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +95,12 @@ class Relaxation:
 
     `checked` ones have been tried: the search finds devices when they are made. The others are up
     to somebody else, and what comes of them cannot be known.
+
+    A checked one has nothing to spare: without any of its changes, or with one toleration, one
+    request or one claim fewer in them, the claims do not fit, as far as trials were left to see.
+
+    Those of several nodes are put in order by `rank`: checked ones first, then few changes before
+    many (`size`), then kinds in the order of ChangeKind, then by how much is changed (`weight`).
     """
 
     changes: tuple[Change, ...]
@@ -102,6 +113,22 @@ class Relaxation:
     @property
     def request(self) -> str:
         return self.changes[0].request
+
+    @property
+    def size(self) -> int:
+        """How many changes have to be made."""
+        return len(self.changes)
+
+    @property
+    def weight(self) -> int:
+        """How many things they change altogether."""
+        return sum(change.weight for change in self.changes)
+
+    @property
+    def rank(self) -> tuple[bool, int, int, int]:
+        """The smaller, the sooner to be told; comparable over nodes."""
+        kinds = sum(_ORDER[change.kind] for change in self.changes)
+        return (not self.checked, self.size, kinds, self.weight)
 
     @property
     def text(self) -> str:

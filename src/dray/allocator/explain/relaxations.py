@@ -18,11 +18,18 @@ from typing import Final
 
 from dray.allocator.allocator import Allocator
 from dray.allocator.answers import Allocation
-from dray.allocator.explain.changes import Change, ChangeKind, Relaxation, Situation, Unit
+from dray.allocator.explain.bundles import covers, fewest, joined, merged, parts_of, worse
+from dray.allocator.explain.changes import Change, ChangeKind, Place, Relaxation, Situation
 from dray.allocator.explain.cores import Core
 from dray.allocator.explain.obstacles import Inspector
-from dray.allocator.explain.suggestions import Suggestions, change_of, free, name_of
-from dray.allocator.requests import Stage
+from dray.allocator.explain.suggestions import (
+    Suggestions,
+    change_of,
+    free,
+    name_of,
+    place_of,
+)
+from dray.allocator.requests import Stage, Want
 from dray.allocator.solver.problem import WantView
 from dray.allocator.solver.search import Exhausted, Undecided
 from dray.api.core import Node
@@ -33,6 +40,9 @@ __all__ = ["Change", "ChangeKind", "Relaxation", "relaxations"]
 
 TRIALS_MAX: Final = 240
 """Of one node. A trial takes about a millisecond where a node has ten devices."""
+
+CONFIRMING_MAX: Final = 120
+"""Trials to see that nothing of what fits can be spared; most changes need two or three."""
 
 STEPS_MAX: Final = 2_000
 """Of one trial. What fits is mostly found within a hundred steps."""
@@ -80,18 +90,7 @@ def relaxations(
     )
     trials = _Trials(allocator, node, claims)
     found = _Relaxing(inspector, trials, allocator).run()
-    order = {kind: place for place, kind in enumerate(ChangeKind)}
-    return tuple(
-        sorted(
-            found,
-            key=lambda one: (
-                not one.checked,
-                len(one.changes),
-                sum(order[change.kind] for change in one.changes),
-                sum(change.weight for change in one.changes),
-            ),
-        )
-    )
+    return tuple(sorted(found, key=lambda one: one.rank))
 
 
 class _Trials:
@@ -103,13 +102,26 @@ class _Trials:
         self._situation = Situation(tuple(claims), allocator.classes)
         self._pools = allocator.inventory.gather(node)
         self._left = TRIALS_MAX
+        self._confirming = CONFIRMING_MAX
         self._steps_left = STEPS_ALTOGETHER_MAX
 
     def fits(self, *changes: Change) -> bool:
         """Whether the search finds devices. No more trials: no."""
-        if self._left <= 0 or self._steps_left <= 0:
+        if self._left <= 0:
             return False
         self._left -= 1
+        return self._fits(changes)
+
+    def confirms(self, *changes: Change) -> bool:
+        """The same for less than what fits; what was found is not lost for want of trials."""
+        if self._confirming <= 0:
+            return False
+        self._confirming -= 1
+        return self._fits(changes)
+
+    def _fits(self, changes: Sequence[Change]) -> bool:
+        if self._steps_left <= 0:
+            return False
         allocator = self._allocator
         situation = self._situation.changed(changes)
         shares = allocator.features.consumable_capacity
@@ -143,12 +155,36 @@ class _Relaxing:
         self._stages = inspector.problem.preparation.stages
 
     def run(self) -> list[Relaxation]:
-        found = [Relaxation((change,)) for change in self._singles()]
+        found: list[tuple[Change, ...]] = []
+        for change in self._singles():
+            # Of claims to free there are as few as have to go already.
+            once = change.kind is ChangeKind.FREE
+            _keep_best(found, (change,) if once else self._least((change,)))
         if not found:
-            found = [Relaxation(pair) for pair in self._pairs()]
-        return found + [
+            for pair in self._pairs():
+                _keep_best(found, self._least(pair))
+                if len(found) == PAIRS_SHOWN_MAX:
+                    break
+        return [Relaxation(changes) for changes in found] + [
             Relaxation((change,), checked=False) for change in self._suggestions.pools()
         ]
+
+    def _least(self, changes: Sequence[Change]) -> tuple[Change, ...]:
+        """Changes that fit without what can be spared of them."""
+        parts = [part for change in changes for part in parts_of(change, self._wants)]
+        if len(parts) > 1:
+            parts = fewest(parts, lambda some: self._trials.confirms(*some))
+        for at, part in enumerate(parts):
+            if part.kind in (ChangeKind.SELECTOR, ChangeKind.CLASS_SELECTOR):
+                for narrow in self._suggestions.narrower(self._wants[part.places[0]], part):
+                    if self._trials.confirms(*parts[:at], narrow, *parts[at + 1 :]):
+                        parts[at] = narrow
+                        break
+        return joined(parts, self._wants)
+
+    @cached_property
+    def _wants(self) -> dict[Place, Want]:
+        return {place_of(want): want for stage in self._stages for want in stage.wants}
 
     # One change --------------------------------------------------------------------------------
 
@@ -161,11 +197,12 @@ class _Relaxing:
         for change in (*self._suggestions.constraints(), *self._merged, *self._of_classes):
             self._try(change, helpful)
         yield from helpful
+        yield from self._lowered()
         yield from self._fewer()
         yield from self._freed()
 
     def _try(self, change: Change, helpful: list[Change]) -> None:
-        if not any(_covers(other, change) for other in helpful) and self._trials.fits(change):
+        if not any(covers(other, change) for other in helpful) and self._trials.fits(change):
             helpful.append(change)
 
     @cached_property
@@ -206,7 +243,21 @@ class _Relaxing:
 
     @cached_property
     def _merged(self) -> tuple[Change, ...]:
-        return _merged(change for changes in self._suggested.values() for change in changes)
+        return merged(change for changes in self._suggested.values() for change in changes)
+
+    def _lowered(self) -> Iterator[Change]:
+        """The most of each capacity that can be had for each request alone."""
+        for view in self._open_views:
+            for amounts in self._suggestions.amounts(view).values():
+                # Where an amount fits, smaller ones do: it takes a few trials to find the largest.
+                low, high = 0, len(amounts)
+                while low < high:
+                    middle = (low + high) // 2
+                    if self._trials.fits(amounts[middle]):
+                        high = middle
+                    else:
+                        low = middle + 1
+                yield from amounts[low : low + 1]
 
     def _fewer(self) -> Iterator[Change]:
         """The most devices that can be had for each request alone."""
@@ -253,55 +304,28 @@ class _Relaxing:
             if self._trials.fits(free(pair)):
                 yield free(pair)
                 return
-        yield free(self._needed(units))
-
-    def _needed(self, units: Sequence[Unit]) -> list[Unit]:
-        """As few as have to go: with any one of them staying, there is no way."""
-        going = list(units)
-        for unit in reversed(units):
-            rest = [one for one in going if one is not unit]
-            if rest and self._trials.fits(free(rest)):
-                going = rest
-        return going
+        going = fewest(units[::-1], lambda some: self._trials.fits(free(some)))
+        yield free(going[::-1])
 
     # Two changes -------------------------------------------------------------------------------
 
     def _pairs(self) -> Iterator[tuple[Change, Change]]:
         hidden = Suggestions(self._inspector, self._selectors, hidden=True)
-        each = [change for view in self._inspector.problem.views for change in hidden.of(view)]
+        each = [
+            change
+            for view in self._inspector.problem.views
+            for change in (*hidden.of(view), *hidden.shares(view))
+        ]
         units = hidden.units()
         singles = [
-            *_merged(each),
+            *merged(each),
             *self._suggestions.constraints(),
             *_once(each),
             *((free(units),) if units else ()),
         ]
-        found = 0
         for one, other in combinations(_various(singles), 2):
             if _independent(one, other) and self._trials.fits(one, other):
                 yield one, other
-                found += 1
-                if found == PAIRS_SHOWN_MAX:
-                    return
-
-
-def _merged(changes: Iterable[Change]) -> tuple[Change, ...]:
-    """The same change to several requests, for pods that want much of the same."""
-    groups: dict[object, list[Change]] = {}
-    for change in changes:
-        if change.kind in (ChangeKind.TOLERATE, ChangeKind.SELECTOR):
-            same = (change.kind, change.tolerations, change.selector, change.expression)
-            groups.setdefault(same, []).append(change)
-    return tuple(
-        replace(
-            group[0],
-            text=f"{group[0].text} and {len(group) - 1} more",
-            weight=sum(change.weight for change in group),
-            places=tuple(place for change in group for place in change.places),
-        )
-        for group in groups.values()
-        if len(group) > 1
-    )
 
 
 def _once(changes: Iterable[Change]) -> list[Change]:
@@ -322,18 +346,6 @@ def _wanted(view: WantView) -> str:
     return f"all {view.needed}" if view.want.all_devices else str(view.needed)
 
 
-def _covers(one: Change, other: Change) -> bool:
-    """Whether a change that helps makes another not worth telling."""
-    if one.kind is not other.kind or not {*one.places} <= {*other.places}:
-        return False
-    if one.kind is ChangeKind.TOLERATE:
-        return {*one.tolerations} <= {*other.tolerations}
-    if one.kind in (ChangeKind.SELECTOR, ChangeKind.CLASS_SELECTOR):
-        return one.selector == other.selector and {*one.conditions} <= {*other.conditions}
-    # Amounts come with the largest first.
-    return one.kind is ChangeKind.CAPACITY and one.capacity == other.capacity
-
-
 def _independent(one: Change, other: Change) -> bool:
     """Whether two changes do not undo each other."""
     if one.kind is not other.kind:
@@ -345,6 +357,13 @@ def _independent(one: Change, other: Change) -> bool:
     if one.kind is ChangeKind.CAPACITY:
         return one.capacity != other.capacity or one.places != other.places
     return True
+
+
+def _keep_best(found: list[tuple[Change, ...]], changes: tuple[Change, ...]) -> None:
+    """Add changes, unless they are worse than others, which go where they are worse."""
+    if not any(worse(changes, others) for others in found):
+        found[:] = [others for others in found if not worse(others, changes)]
+        found.append(changes)
 
 
 def _various(changes: Iterable[Change]) -> list[Change]:

@@ -10,12 +10,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import accumulate
 from typing import Final, NamedTuple
 
 from dray.allocator.answers import Cause
 from dray.allocator.devices import PlacedDevice
 from dray.allocator.explain.changes import Change, ChangeKind, Place, Unit
 from dray.allocator.explain.obstacles import Inspector, amount_of, selectors_of, source_of
+from dray.allocator.explain.policies import valid_amount
 from dray.allocator.explain.wording import attribute_of, listed, position_of
 from dray.allocator.requests import Want, claim_key
 from dray.allocator.rules.taints import untolerated
@@ -25,6 +27,7 @@ from dray.api.quantity import Quantity
 from dray.api.resource import (
     TOLERATION_OPERATOR_EQUAL,
     TOLERATION_OPERATOR_EXISTS,
+    DeviceCapacity,
     DeviceID,
     DeviceTaint,
     DeviceToleration,
@@ -32,7 +35,7 @@ from dray.api.resource import (
 from dray.cel import Conjunct, DeviceView, Selector, conjuncts, explain
 from dray.errors import shorten
 
-__all__ = ["Suggestions", "change_of", "free", "name_of"]
+__all__ = ["Suggestions", "change_of", "free", "name_of", "place_of", "tolerate"]
 
 CONDITIONS_MAX: Final = 2
 """Conditions of one selector to drop at once: a guard and what it guards. Who would have to drop
@@ -41,8 +44,13 @@ more wants something else."""
 SUGGESTIONS_MAX: Final = 6
 """Of one kind for one request; those that open the most devices are kept."""
 
-AMOUNTS_MAX: Final = 4
-"""Amounts to try for one capacity, the largest first."""
+AMOUNTS_MAX: Final = 64
+"""Amounts of one capacity to choose from, the largest first; six trials find the best of them."""
+
+SHARES_MAX: Final = 4
+"""Amounts of one capacity to try together with another change."""
+
+_WHOLE: Final = 10**9
 
 _SHOWN_MAX: Final = 100
 
@@ -68,10 +76,10 @@ class Suggestions:
         self._devices = inspector.layout.devices
 
     def of(self, view: WantView) -> Iterator[Change]:
-        """Changes to one want, the smallest first; how many devices to want is not among them."""
+        """Changes to one want, the smallest first; how many and how much to want is apart."""
         yield from self._tolerations(view)
         yield from self._drops(view, own=True)
-        yield from self._amounts(view)
+        yield from self._unasked(view)
         yield from self._drops(view, own=False)
 
     def constraints(self) -> Iterator[Change]:
@@ -116,14 +124,7 @@ class Suggestions:
         if everything and everything not in sets:
             sets.append(everything)
         for taints in sorted(sets, key=len):
-            named = [str(DeviceTaint(key=k, value=v, effect=e)) for k, v, e in taints]
-            word = "taint" if len(named) == 1 else "taints"
-            text = f"tolerate {word} {', '.join(named)} in {name_of(want)}"
-            yield replace(
-                change_of(want, ChangeKind.TOLERATE, text),
-                weight=len(taints),
-                tolerations=tuple(_toleration(*taint) for taint in taints),
-            )
+            yield tolerate(want, [_toleration(*taint) for taint in taints])
 
     def _attainable(self, view: WantView, index: int, cause: Cause) -> bool:
         """Whether the cause is what is wrong with a device, or one of the things that are."""
@@ -174,6 +175,20 @@ class Suggestions:
             failing = _Drop(position, numbers)
         return failing
 
+    def narrower(self, want: Want, change: Change) -> Iterator[Change]:
+        """The same with only one of its conditions dropped, if it has several."""
+        if len(change.conditions) < 2:
+            return
+        own = change.kind is ChangeKind.SELECTOR
+        position = change.selector + (len(want.device_class.spec.selectors) if own else 0)
+        selector = selectors_of(want, self._selectors)[position].selector
+        assert selector is not None
+        for number, part in enumerate(conjuncts(selector)):
+            if part.text in change.conditions:
+                narrow = self._drop(want, _Drop(position, (number,)), 0)
+                if narrow is not None:
+                    yield narrow
+
     def _drop(self, want: Want, drop: _Drop, devices: int) -> Change | None:
         selector = selectors_of(want, self._selectors)[drop.position].selector
         assert selector is not None
@@ -187,12 +202,12 @@ class Suggestions:
         shown = " and ".join(
             shorten(" ".join(text.split()), characters_max=_SHOWN_MAX) for text in conditions
         )
-        fails = f"{devices} device{' fails' if devices == 1 else 's fail'} it"
+        fails = f" ({devices} device{' fails' if devices == 1 else 's fail'} it)" if devices else ""
         own = source == "claim"
         of = f"selector {index} of {name_of(want) if own else f'{source}, for all that use it'}"
         kind = ChangeKind.SELECTOR if own else ChangeKind.CLASS_SELECTOR
         return replace(
-            change_of(want, kind, f"drop the {word} {shown} of {of} ({fails})"),
+            change_of(want, kind, f"drop the {word} {shown} of {of}{fails}"),
             weight=len(parts),
             device_class="" if own else want.device_class.metadata.name,
             selector=index,
@@ -202,36 +217,94 @@ class Suggestions:
 
     # Amounts -----------------------------------------------------------------------------------
 
-    def _amounts(self, view: WantView) -> Iterator[Change]:
-        want = view.want
-        for name, wanted in sorted(want.capacity.items()):
+    def amounts(self, view: WantView) -> dict[str, list[Change]]:
+        """For each capacity smaller amounts to ask for, the largest first.
+
+        They are what is left of devices, all of it, or when other requests keep their part.
+        """
+        found = {}
+        for name, wanted in sorted(view.want.capacity.items()):
             there: set[int] = set()
-            lacking = False
-            for index, placed in enumerate(self._devices):
-                cause = self._inspector.cause(view, index)
-                held = placed.device.capacity.get(name)
-                if held is not None and (self._hidden or cause is not Cause.SELECTOR):
-                    used = dict(self._inspector.problem.seats[index].consumed).get(name, 0)
-                    there |= self._shares(held.value.nano - used, wanted)
-                lacking |= held is None and self._attainable(view, index, Cause.CAPACITY)
-            for nano in sorted(there, reverse=True)[:AMOUNTS_MAX]:
-                amount = amount_of(nano, wanted.format)
-                text = f"ask for {amount} {name} instead of {wanted} in {name_of(want)}"
-                yield replace(
-                    change_of(want, ChangeKind.CAPACITY, text),
-                    capacity=name,
-                    amount=amount,
-                )
-            if lacking:
+            for index, held in self._holding(view, name):
+                taken = self._taken_by_others(view, index, name)
+                left = self._left(index, held, name)
+                shares = {left, self._share(left)}
+                # Fewer or more of the others may have to stay on this device.
+                for order in (taken, taken[::-1]):
+                    shares.update(left - amount for amount in accumulate(order))
+                there |= {valid_amount(held.request_policy, amount) for amount in shares}
+            found[name] = self._lowered(view, name, wanted, there, AMOUNTS_MAX)
+        return found
+
+    def shares(self, view: WantView) -> Iterator[Change]:
+        """A few amounts to ask for when others ask for less too."""
+        for name, wanted in sorted(view.want.capacity.items()):
+            there: set[int] = set()
+            for index, held in self._holding(view, name):
+                left = self._left(index, held, name)
+                amounts = (left, self._share(left))
+                there |= {valid_amount(held.request_policy, amount) for amount in amounts}
+            yield from self._lowered(view, name, wanted, there, SHARES_MAX)
+
+    def _unasked(self, view: WantView) -> Iterator[Change]:
+        """Capacities that devices lack, not to be asked for."""
+        want = view.want
+        for name in sorted(want.capacity):
+            if any(
+                name not in placed.device.capacity and self._attainable(view, index, Cause.CAPACITY)
+                for index, placed in enumerate(self._devices)
+            ):
                 text = f"do not ask for {name} in {name_of(want)}"
                 yield replace(change_of(want, ChangeKind.CAPACITY, text), weight=2, capacity=name)
 
-    def _shares(self, left: int, wanted: Quantity) -> set[int]:
-        """What is left, and as much of it as is left for each if all requests want some."""
+    def _holding(self, view: WantView, name: str) -> Iterator[tuple[int, DeviceCapacity]]:
+        for index, placed in enumerate(self._devices):
+            held = placed.device.capacity.get(name)
+            if held is not None and (
+                self._hidden or self._inspector.cause(view, index) is not Cause.SELECTOR
+            ):
+                yield index, held
+
+    def _left(self, index: int, held: DeviceCapacity, name: str) -> int:
+        return held.value.nano - dict(self._inspector.problem.seats[index].consumed).get(name, 0)
+
+    def _share(self, left: int) -> int:
+        """As much as is left for each if all requests want some."""
         wants = len(self._inspector.problem.preparation.stages)
-        whole = 10**9
-        amounts = {left, left // wants // whole * whole}
-        return {amount for amount in amounts if 0 < amount < wanted.nano}
+        return left // wants // _WHOLE * _WHOLE
+
+    def _taken_by_others(self, view: WantView, index: int, name: str) -> list[int]:
+        """What each of the other requests would take of a shared device, the least first."""
+        problem = self._inspector.problem
+        if not problem.shareable >> index & 1:
+            return []
+        taken = []
+        for stage in problem.preparation.stages:
+            if view.want in stage.wants:
+                continue
+            amounts = [
+                draw.amount
+                for want in stage.wants
+                if self._inspector.cause(problem.views[want.index], index) is None
+                for draw in problem.seats[index].face.draws[want.index]
+                if draw.name == name
+            ]
+            if amounts:
+                taken.append(min(amounts))
+        return sorted(taken)
+
+    @staticmethod
+    def _lowered(
+        view: WantView, name: str, wanted: Quantity, amounts: set[int], most: int
+    ) -> list[Change]:
+        lower = sorted((nano for nano in amounts if 0 < nano < wanted.nano), reverse=True)
+        changes = []
+        for nano in lower[:most]:
+            amount = amount_of(nano, wanted.format)
+            text = f"ask for {amount} {name} instead of {wanted} in {name_of(view.want)}"
+            change = change_of(view.want, ChangeKind.CAPACITY, text)
+            changes.append(replace(change, capacity=name, amount=amount))
+        return changes
 
     # Devices in use ----------------------------------------------------------------------------
 
@@ -284,11 +357,29 @@ def free(units: Sequence[Unit]) -> Change:
     )
 
 
+def tolerate(want: Want, tolerations: Sequence[DeviceToleration]) -> Change:
+    """That one want tolerates taints."""
+    named = [
+        str(DeviceTaint(key=one.key, value=one.value, effect=one.effect)) for one in tolerations
+    ]
+    word = "taint" if len(named) == 1 else "taints"
+    return replace(
+        change_of(
+            want, ChangeKind.TOLERATE, f"tolerate {word} {', '.join(named)} in {name_of(want)}"
+        ),
+        weight=len(tolerations),
+        tolerations=tuple(tolerations),
+    )
+
+
 def change_of(want: Want, kind: ChangeKind, text: str) -> Change:
     """A change to one want, to be completed."""
-    place = Place(want.claim_index, want.request_index, want.alternative)
     key = claim_key(want.claim)
-    return Change(kind=kind, text=text, places=(place,), claim=key, request=want.full_name)
+    return Change(kind=kind, text=text, places=(place_of(want),), claim=key, request=want.full_name)
+
+
+def place_of(want: Want) -> Place:
+    return Place(want.claim_index, want.request_index, want.alternative)
 
 
 def name_of(want: Want) -> str:

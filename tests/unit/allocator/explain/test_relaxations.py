@@ -24,6 +24,7 @@ from tests.unit.allocator.builders import (
     POOL,
     alternative,
     amount,
+    capacity,
     claim,
     device,
     device_class,
@@ -187,9 +188,30 @@ def test_a_capacity_is_lowered_to_the_most_that_is_left() -> None:
 
 def test_requests_that_share_a_device_may_each_ask_for_their_part() -> None:
     shared = device(capacity={"memory": "80Gi"}, allow_multiple_allocations=True)
-    wants = claim(*[request(name, capacity={"memory": "50Gi"}) for name in "ab"])
+    wants = claim(*[request(name, capacity={"memory": "100Gi"}) for name in "ab"])
+    (found,) = relaxed(allocator(slice_(shared)), wants)
+    assert [(one.kind, one.amount) for one in found.changes] == [
+        (ChangeKind.CAPACITY, amount("40Gi"))
+    ] * 2
+
+
+def test_a_request_may_ask_for_what_others_leave() -> None:
+    cut = capacity("24Gi", default="4Gi", lowest="2Gi", highest="16Gi", step="2Gi")
+    shared = device(capacity={"memory": cut}, allow_multiple_allocations=True)
+    wants = claim(*[request(name, capacity={"memory": "16Gi"}) for name in "ab"])
     found = relaxed(allocator(slice_(shared)), wants)
-    assert [one.kind for one in found[0].changes] == [ChangeKind.CAPACITY] * 2
+    assert [[(one.request, str(one.amount)) for one in each.changes] for each in found] == [
+        [("a", "8Gi")],
+        [("b", "8Gi")],
+    ]
+
+
+def test_an_amount_is_lowered_to_the_most_that_is_handed_out() -> None:
+    cut = capacity("24Gi", default="4Gi", lowest="2Gi", highest="16Gi", step="2Gi")
+    shared = device(capacity={"memory": cut}, allow_multiple_allocations=True)
+    wants = claim(request(capacity={"memory": "20Gi"}))
+    (change,) = changes(allocator(slice_(shared)), wants, kind=ChangeKind.CAPACITY)
+    assert str(change.amount) == "16Gi"
 
 
 def test_a_capacity_that_no_device_has_is_not_to_be_asked_for() -> None:
@@ -300,6 +322,37 @@ def test_two_changes_are_told_only_where_no_single_one_helps() -> None:
     (found,) = relaxed(by, claim(request(select=[f'{MODEL} == "H100"'])))
     assert {change.kind for change in found.changes} == {ChangeKind.SELECTOR, ChangeKind.TOLERATE}
     assert ", and " in found.text
+
+
+def test_a_taint_is_tolerated_only_where_it_has_to_be() -> None:
+    devices = [
+        device("gpu-0", attributes={"numa": 0}),
+        device("gpu-1", attributes={"numa": 1}, taints=(taint(),)),
+        device("gpu-2", attributes={"numa": 1}, taints=(taint(),)),
+    ]
+    same = DeviceConstraint(match_attribute=f"{DRIVER}/numa")
+    zero = request("a", select=[f'device.attributes["{DRIVER}"].numa == 0'])
+    wants = claim(zero, request("b"), constraints=(same,))
+    found = relaxed(allocator(slice_(*devices)), wants)
+    (dropping,) = [
+        one for one in found if any(part.kind is ChangeKind.CONSTRAINT for part in one.changes)
+    ]
+    (tolerating,) = [one for one in dropping.changes if one.kind is ChangeKind.TOLERATE]
+    assert tolerating.request == "b"
+    assert len(tolerating.places) == 1
+
+
+def test_relaxations_of_several_nodes_can_be_put_in_order() -> None:
+    drop = Change(kind=ChangeKind.CONSTRAINT, text="")
+    tolerate = Change(kind=ChangeKind.TOLERATE, text="", weight=2)
+    ordered = [
+        Relaxation((tolerate,)),
+        Relaxation((drop,)),
+        Relaxation((tolerate, drop)),
+        Relaxation((drop,), checked=False),
+    ]
+    assert [one.rank for one in ordered] == sorted(one.rank for one in ordered)
+    assert (ordered[2].size, ordered[2].weight) == (2, 3)
 
 
 def test_a_pool_to_wait_for_is_told_unchecked_and_last() -> None:
