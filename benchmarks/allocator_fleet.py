@@ -2,8 +2,8 @@
 
 A pod has one claim for one device. Upstream makes an allocator per pod and asks it about one node
 after the other, until one fits or about all of them; one core does all of it, while a scheduler has
-several. dray surveys the fleet, which always judges every node, and puts in the names of the first
-that fits. Both start from decoded objects and from what is in use, and both must choose the same
+several. dray judges kinds of nodes until one fits, or all of them, and puts in the names of the
+node. Both start from decoded objects and from what is in use, and both must choose the same
 devices. What a pod gets is in use for the next one; telling either side so is not counted. Neither
 side collects garbage while it is timed.
 

@@ -4,6 +4,9 @@ Snapshot in, plan out: ResourceSlices and what is allocated already go in, Alloc
 Unsatisfiable come out. The answer is always the one that Kubernetes' own allocator would find by
 trying every combination in its fixed order; the way to it is shorter.
 
+Allocators and fleets remember what they worked out, so each has one owner at a time: they are not
+for several threads at once.
+
 What may live here: the rules of allocation and the search. No I/O, no clock, no chance: share IDs
 are drawn by a function the caller gives. Upstream counterpart:
 k8s.io/dynamic-resource-allocation/structured.
@@ -26,7 +29,7 @@ from dray.allocator.answers import (
 from dray.allocator.explain.changes import Change, ChangeKind
 from dray.allocator.explain.relaxations import Relaxation, relaxations
 from dray.allocator.features import Features
-from dray.allocator.fleet import Fleet, Survey
+from dray.allocator.fleet import Fleet, GroupAnswer, Survey
 from dray.allocator.inventory import Inventory
 from dray.allocator.occupancy import Occupancy, PoolID
 
@@ -41,6 +44,7 @@ __all__ = [
     "Exclusion",
     "Features",
     "Fleet",
+    "GroupAnswer",
     "Inventory",
     "NodeReport",
     "Occupancy",

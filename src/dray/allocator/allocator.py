@@ -87,7 +87,7 @@ class Plan:
         allocator = self._allocator
         pools = allocator.inventory.gather(node)
         states = pool_states(node, pools, allocator.occupancy, allocator.features)
-        return Layout(node, states, allocator.occupancy, self.faces)
+        return Layout(node, states, self.faces)
 
     def solve(self, layout: Layout) -> Outcome:
         """An outcome that holds for every node with an equal layout."""
@@ -112,7 +112,7 @@ class Plan:
             outcome.steps,
             undecided=not exhausted,
             message="invalid resource pools were encountered" if exhausted and invalid else "",
-            explain=partial(self.report, layout, outcome),
+            explain=partial(self.report, layout.kept(), outcome),
         )
 
     def report(self, layout: Layout, outcome: Outcome) -> NodeReport:

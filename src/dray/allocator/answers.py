@@ -256,8 +256,8 @@ class ConflictKind(Enum):
 class Conflict:
     """Requests that cannot be served together, though each has devices enough.
 
-    `requests` is as small as it can be: without any one of them there is a way. A single request
-    can be in conflict with itself, if it wants several devices.
+    `requests` is as small as it can be, as far as steps allow to find out: without any one of them
+    there is a way. A single request can be in conflict with itself, if it wants several devices.
     """
 
     kind: ConflictKind

@@ -9,6 +9,7 @@ from dray.allocator.faces import FaceMaker, Refusal
 from dray.allocator.layout import Layout
 from dray.allocator.preparation import Preparation
 from dray.allocator.requests import claim_key
+from dray.allocator.rules.constraints import attribute_of
 from dray.allocator.rules.node_matching import node_matches
 from dray.allocator.solver.attempt import Fault, Stop
 from dray.api.resource import Device
@@ -36,10 +37,7 @@ def failure(stop: Stop, layout: Layout, preparation: Preparation, faces: FaceMak
         )
     if stop.fault is Fault.DERIVED:
         _, constraint = preparation.constraints[stop.number]
-        name = constraint.match_attribute
-        if name is None:
-            name = constraint.distinct_attribute or ""
-        return faces.derived_failure(want, name, placed)
+        return faces.derived_failure(want, attribute_of(constraint), placed)
     if stop.fault is Fault.SELECTION:
         return _selection(layout, placed.device)
     fit = faces.of(driver, placed.device).fits[want.index]

@@ -23,7 +23,7 @@ from dray.allocator.pools import SliceRecord
 from dray.allocator.preparation import Preparation
 from dray.allocator.requests import Want
 from dray.allocator.rules.capacity import consume
-from dray.allocator.rules.constraints import Value, published, value_of
+from dray.allocator.rules.constraints import Value, attribute_of, published, value_of
 from dray.allocator.rules.taints import untolerated
 from dray.allocator.selection import Reader, Selectors, SelectorVerdicts, Verdict, readable
 from dray.api.quantity import Quantity
@@ -114,12 +114,7 @@ class FaceMaker:
         self._like = tuple(
             alike.setdefault(_asks_for(want), want.index) for want in preparation.wants
         )
-        self._attributes = sorted(
-            {
-                constraint.match_attribute or constraint.distinct_attribute or ""
-                for _, constraint in preparation.constraints
-            }
-        )
+        self._attributes = sorted({attribute_of(one) for _, one in preparation.constraints})
         self._derives = any(want.derived_attributes for want in preparation.wants)
         readers = {
             id(verdicts): verdicts for asked in self._asked for verdicts in asked.verdicts
@@ -337,9 +332,7 @@ class FaceMaker:
         wants = self._preparation.wants
         rows = []
         for claim_index, constraint in self._preparation.constraints:
-            name = constraint.match_attribute
-            if name is None:
-                name = constraint.distinct_attribute or ""
+            name = attribute_of(constraint)
             plain = value_of(published(driver, device, name), lists=lists)
             row = (plain,) * len(wants)
             if self._derives:

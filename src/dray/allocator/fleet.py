@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from operator import itemgetter
 from typing import Final, NamedTuple
 
 from dray.allocator.allocator import Allocator, Plan
@@ -26,12 +25,12 @@ from dray.allocator.occupancy import PoolID
 from dray.allocator.pools import Pool
 from dray.allocator.preparation import Preparation, prepare
 from dray.allocator.solver.attempt import Fault
-from dray.allocator.solver.search import Failed, Found, Outcome
+from dray.allocator.solver.search import Failed, Found, Outcome, Undecided
 from dray.allocator.sorting import NodeGroup, Sorting
 from dray.api.codec import encode
 from dray.api.core import Node
 from dray.api.resource import DeviceTaintRule, ResourceClaim, ResourceSlice
-from dray.errors import AllocationError
+from dray.errors import ConfigurationError, InternalError, quote
 
 __all__ = ["SHAPES_MAX", "Fleet", "GroupAnswer", "Survey"]
 
@@ -48,7 +47,8 @@ OUTCOMES_MAX: Final = 16_384
 class Fleet:
     """Nodes and devices, kept up to date one change at a time.
 
-    The allocator's inventory and occupancy must be changed through the fleet.
+    The allocator's inventory and occupancy must be changed through the fleet. Changes may come
+    twice: what is applied again replaces what was there.
     """
 
     def __init__(
@@ -70,6 +70,7 @@ class Fleet:
         self._kinds = Sorting(self._kind_key, ())
         self._models_version = allocator.inventory.models.version
         self._count = 0
+        self.version = 0  # counts changes: a survey holds for one of them
         for node in nodes:
             self.apply_node(node)
 
@@ -87,6 +88,7 @@ class Fleet:
     def remove_node(self, name: str) -> None:
         if self._nodes.pop(name, None) is None:
             return
+        self.version += 1
         del self._numbers[name]
         self._pools.pop(name, None)
         self._states.pop(name, None)
@@ -139,12 +141,14 @@ class Fleet:
 
     def _moved(self, nodes: Iterable[str]) -> None:
         """Other devices are within reach of these nodes."""
+        self.version += 1
         for name in nodes:
             self._pools.pop(name, None)
             self._spoil(name)
 
     def _used(self, pools: Iterable[PoolID]) -> None:
         """Devices of these pools were taken or came free."""
+        self.version += 1
         for pool in pools:
             self._shared.pop(pool, None)
             reach = self.allocator.inventory.reach(pool)
@@ -196,7 +200,7 @@ class Fleet:
 
     def layout(self, name: str, faces: FaceMaker) -> Layout:
         """A node of the fleet, laid out for claims."""
-        return Layout(self._nodes[name], self._state(name), self.allocator.occupancy, faces)
+        return Layout(self._nodes[name], self._state(name), faces)
 
     def shared_use(self, name: str) -> Hashable:
         """How the pools are used that a node shares with others."""
@@ -247,6 +251,9 @@ class Fleet:
                 for state in self._state(name)
             ]
         )
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._nodes
 
     def __len__(self) -> int:
         """How many nodes there are."""
@@ -314,55 +321,84 @@ class GroupAnswer(NamedTuple):
     def fits(self) -> bool:
         return isinstance(self.outcome, Found)
 
+    @property
+    def undecided(self) -> bool:
+        """Whether the search was given up: the claims may fit."""
+        return isinstance(self.outcome, Undecided)
+
 
 class Survey:
-    """The answer for every node, good until the fleet changes."""
+    """The answer for every node, good until the fleet changes. Asking later is an error."""
 
     def __init__(self, fleet: Fleet, shape: _Shape, plan: Plan) -> None:
         self._fleet = fleet
         self._shape = shape
         self._plan = plan
         self._sorting = shape.sorting()
+        self._version = fleet.version
 
     @property
     def groups(self) -> tuple[GroupAnswer, ...]:
         """The nodes by answer: those of one group have equal devices in equal use."""
-        groups = self._sorting.groups.values()
-        return tuple([GroupAnswer(group, self._shape.outcome(group)) for group in groups])
+        return tuple([GroupAnswer(group, self._outcome(group)) for group in self._groups()])
 
     def check(self) -> None:
         """Raise what would end the attempt to place the pod: see AllocationError.
 
         Upstream stops at the first node that makes it fail; this is the first in the fleet's order.
         """
-        for failure in self._sorting.failures.values():
-            raise AllocationError(failure)
-        failed = [group.first() for group, outcome in self.groups if isinstance(outcome, Failed)]
+        failed = [(self._fleet.number(name), name) for name in self._sorting.failures]
+        failed += [g.first() for g in self._groups() if isinstance(self._outcome(g), Failed)]
         if failed:
             self.on(min(failed)[1])
 
-    def fitting(self) -> Iterator[str]:
-        """The nodes where the claims fit, group by group."""
-        for answer in self.groups:
-            if answer.fits:
-                yield from answer.group.nodes
+    def fitting(self) -> tuple[str, ...]:
+        """The nodes where the claims fit, in the order of the fleet. Passes over failures."""
+        fitting = [answer.group.nodes for answer in self.groups if answer.fits]
+        return tuple(sorted(_merged(fitting), key=self._fleet.number))
 
     def first(self) -> str | None:
-        """The first node of the fleet where the claims fit."""
-        groups = self._sorting.groups.values()
-        for (_, name), group in sorted([(g.first(), g) for g in groups], key=itemgetter(0)):
-            if isinstance(self._shape.outcome(group), Found):
+        """The first node of the fleet where the claims fit, asked one after the other.
+
+        AllocationError if they cannot be judged on a node before that.
+        """
+        asked = [group.first() for group in self._groups()]
+        asked += [(self._fleet.number(name), name) for name in self._sorting.failures]
+        for _, name in sorted(asked):
+            outcome = self._outcome(self._sorting.group_of(name))
+            if isinstance(outcome, Found):
                 return name
+            if isinstance(outcome, Failed):
+                self.on(name)
         return None
 
     def on(self, name: str) -> Allocation | Unsatisfiable:
         """The answer for one node; AllocationError if the claims cannot be judged there."""
-        outcome = self._shape.outcome(self._sorting.group_of(name))
+        if name not in self._fleet:
+            raise ConfigurationError(f"node {quote(name)} is not in the fleet")
+        outcome = self._outcome(self._sorting.group_of(name))
         layout = self._fleet.layout(name, self._shape.faces)
         if isinstance(outcome, Failed) and outcome.stop.fault is Fault.MESSAGE:
             # The message names the claims that were asked about first.
             outcome = self._plan.solve(layout)
         return self._plan.answer(layout, outcome)
+
+    def _groups(self) -> tuple[NodeGroup, ...]:
+        self._check_version()
+        return tuple(self._sorting.groups.values())
+
+    def _outcome(self, group: NodeGroup) -> Outcome:
+        self._check_version()
+        return self._shape.outcome(group)
+
+    def _check_version(self) -> None:
+        if self._version != self._fleet.version:
+            raise InternalError("the fleet has changed since it was surveyed: survey it again")
+
+
+def _merged(groups: Iterable[Iterable[str]]) -> Iterator[str]:
+    for nodes in groups:
+        yield from nodes
 
 
 def _shape_key(preparation: Preparation) -> Hashable:

@@ -10,21 +10,23 @@ Upstream counterpart: the part of checkAvailableCounters that adds up what alloc
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
+from copy import copy
 from functools import cached_property
 
 from dray.allocator.devices import PlacedDevice
 from dray.allocator.faces import Face, FaceMaker
 from dray.allocator.features import Features
-from dray.allocator.occupancy import UNUSED, Occupancy, Usage
+from dray.allocator.occupancy import UNUSED, Occupancy, PoolID, Usage
 from dray.allocator.pools import Pool
 from dray.allocator.preparation import Preparation
 from dray.allocator.rules.compatibility import Compatibility
 from dray.allocator.rules.node_matching import node_matches
 from dray.allocator.solver.problem import BadPool, CountersLeft, Problem, Seat
 from dray.api.core import Node
+from dray.api.resource import DeviceID
 from dray.errors import AllocationError
 
-__all__ = ["OPTIONAL_NODE_OPERATIONS", "Layout", "PoolState", "pool_states"]
+__all__ = ["OPTIONAL_NODE_OPERATIONS", "Layout", "PoolState", "Use", "pool_states"]
 
 OPTIONAL_NODE_OPERATIONS = "DRAOptionalNodeOperations"
 """What a node declares that can do without the operations a slice says to skip."""
@@ -33,11 +35,21 @@ OPTIONAL_NODE_OPERATIONS = "DRAOptionalNodeOperations"
 class PoolState:
     """One pool of a node and how it is used: all that does not depend on who asks."""
 
-    __slots__ = ("counters", "inoperable", "key", "pool", "unreachable", "unreadable", "usages")
+    __slots__ = (
+        "_consumable",
+        "counters",
+        "inoperable",
+        "key",
+        "pool",
+        "unreachable",
+        "unreadable",
+        "usages",
+    )
 
     def __init__(self, pool: Pool, node: Node, occupancy: Occupancy, features: Features) -> None:
         self.pool = pool
         self.usages = occupancy.pool(pool.id)
+        self._consumable = features.consumable_capacity
         self.unreachable = self.unreadable = self.inoperable = 0
         self.counters: CountersLeft | None = None
         if not pool.usable:
@@ -61,11 +73,17 @@ class PoolState:
             position = positions.get(name)
             if position is None:
                 continue  # The device was withdrawn while it was in use.
+            if usage.taken(consumable_capacity=self._consumable):
+                whole |= 1 << position
             if usage.shares or usage.measured:
                 others.append((position, usage.key()))
-            elif usage.whole:
-                whole |= 1 << position
         return (whole, *sorted(others)) if others else whole
+
+    def kept(self) -> PoolState:
+        """The same, however the devices may be used later."""
+        state = copy(self)
+        state.usages = {name: usage.copy() for name, usage in self.usages.items()}
+        return state
 
     def seats(self, faces: Iterable[Face], pool: int) -> Iterator[Seat]:
         """The devices of the pool, which is the problem's `pool`th."""
@@ -74,7 +92,7 @@ class PoolState:
             yield Seat(
                 face,
                 pool,
-                allocated=usage.allocated,
+                allocated=usage.taken(consumable_capacity=self._consumable),
                 shared=usage.shared,
                 consumed=tuple(sorted(usage.consumed.items())),
                 reachable=not self.unreachable >> position & 1,
@@ -89,22 +107,38 @@ def pool_states(
     return tuple([PoolState(pool, node, occupancy, features) for pool in pools])
 
 
+class Use:
+    """How the devices of some pools are held."""
+
+    def __init__(self, pools: Mapping[PoolID, Mapping[str, Usage]]) -> None:
+        self._pools = pools
+
+    def pool(self, pool: PoolID) -> Mapping[str, Usage]:
+        return self._pools.get(pool, {})
+
+    def usage(self, device: DeviceID) -> Usage:
+        return self.pool(PoolID(device.driver, device.pool)).get(device.device, UNUSED)
+
+
 class Layout:
     """One node's pools, laid out for one set of claims."""
 
-    def __init__(
-        self,
-        node: Node,
-        states: tuple[PoolState, ...],
-        occupancy: Occupancy,
-        faces: FaceMaker,
-    ) -> None:
+    def __init__(self, node: Node, states: tuple[PoolState, ...], faces: FaceMaker) -> None:
         self.node = node
-        self.occupancy = occupancy
+        self._faces = faces
         self._states = states
         self._slices = tuple(
             [tuple([faces.of_slice(record) for record in s.pool.slices]) for s in states]
         )
+
+    def kept(self) -> Layout:
+        """The same, however devices may be used later: reasons may be asked for at any time."""
+        return Layout(self.node, tuple([state.kept() for state in self._states]), self._faces)
+
+    @property
+    def occupancy(self) -> Use:
+        """How the devices of the node are held."""
+        return Use({state.pool.id: state.usages for state in self._states})
 
     @property
     def pools(self) -> tuple[Pool, ...]:

@@ -9,12 +9,12 @@ Upstream counterpart: AllocatedState in dynamic-resource-allocation/structured.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from dray.allocator.requests import claim_key
-from dray.api.resource import DeviceID, ResourceClaim
+from dray.api.resource import DeviceID, DeviceRequestAllocationResult, ResourceClaim
 
 __all__ = ["UNUSED", "Occupancy", "PoolID", "Usage"]
 
@@ -34,16 +34,22 @@ class Usage:
     """How one device is held. Amounts are in units of 10^-9."""
 
     whole: int = 0  # allocations of the whole device; more than one is a mistake of someone else
-    shares: int = 0
+    shares: int = 0  # of claims
     consumed: dict[str, int] = field(default_factory=dict)
-    # A share that consumes nothing measurable still charges the counters of the device.
-    measured: int = 0  # shares that came with consumed capacity
+    measured: int = 0  # signs of use other than claims: share IDs and consumption by themselves
     holders: list[str] = field(default_factory=list)
 
     @property
     def allocated(self) -> bool:
-        """Whether nobody else can have the device."""
+        """Whether somebody has the whole device."""
         return self.whole > 0
+
+    def taken(self, *, consumable_capacity: bool) -> bool:
+        """Whether nobody else can have the device.
+
+        Without consumable capacity nobody knows what a share is, and it counts as the whole.
+        """
+        return self.whole > 0 or (self.shares > 0 and not consumable_capacity)
 
     @property
     def shared(self) -> bool:
@@ -54,26 +60,40 @@ class Usage:
         """Whether the counters of the device are spent."""
         return self.allocated or self.shared
 
-    def key(self) -> tuple[object, ...]:
+    def key(self) -> Hashable:
         """All that allocation depends on."""
         consumed = tuple(sorted((name, taken) for name, taken in self.consumed.items() if taken))
         return self.allocated, self.shared, consumed
+
+    def copy(self) -> Usage:
+        return replace(self, consumed=dict(self.consumed), holders=list(self.holders))
 
 
 UNUSED: Final = Usage()
 
 
-class Occupancy:
-    """The devices in use. Changing it by one claim costs what that claim holds."""
+class _Holding(NamedTuple):
+    """What one claim has."""
 
-    def __init__(self, *, consumable_capacity: bool = True) -> None:
-        """Without consumable capacity a share counts as the whole device."""
-        self._consumable_capacity = consumable_capacity
+    uid: str
+    results: tuple[DeviceRequestAllocationResult, ...]
+
+
+class Occupancy:
+    """The devices in use. Changing it by one claim costs what that claim holds.
+
+    Claims are known by name. Adding one again replaces what it held, and removing one that is not
+    held changes nothing, so that events may come twice.
+    """
+
+    def __init__(self) -> None:
         self._pools: dict[PoolID, dict[str, Usage]] = {}
+        self._held: dict[str, _Holding] = {}
 
     @classmethod
-    def of(cls, claims: Iterable[ResourceClaim], *, consumable_capacity: bool = True) -> Occupancy:
-        occupancy = cls(consumable_capacity=consumable_capacity)
+    def of(cls, claims: Iterable[ResourceClaim]) -> Occupancy:
+        """What these claims hold; those without an allocation hold nothing."""
+        occupancy = cls()
         for claim in claims:
             occupancy.add(claim)
         return occupancy
@@ -85,7 +105,7 @@ class Occupancy:
         return self._pools.get(pool, _NOTHING)
 
     def usage(self, device: DeviceID) -> Usage:
-        return self.pool(PoolID(device.driver, device.pool)).get(device.device, UNUSED)
+        return self.pool(PoolID(device.driver, device.pool)).get(device.device) or Usage()
 
     def __len__(self) -> int:
         """How many devices are in use."""
@@ -94,12 +114,28 @@ class Occupancy:
     # Changing ----------------------------------------------------------------------------------
 
     def add(self, claim: ResourceClaim) -> frozenset[PoolID]:
-        """Count what a claim holds; returns the pools that it touches."""
-        return self._change(claim, +1)
+        """Count what a claim holds; returns the pools that this touches."""
+        name = claim_key(claim)
+        touched = self._release(name)
+        allocation = claim.status.allocation
+        if allocation is None:
+            return touched
+        # Watching a device does not take it from anyone.
+        results = tuple(one for one in allocation.devices.results if not one.admin_access)
+        if results:
+            self._held[name] = _Holding(claim.metadata.uid, results)
+        return touched | self._count(name, results, +1)
 
     def remove(self, claim: ResourceClaim) -> frozenset[PoolID]:
-        """Forget what a claim holds, which must be what it held when it was added."""
-        return self._change(claim, -1)
+        """Forget what a claim holds; returns the pools that this touches.
+
+        A claim that was made anew under the same name is another claim, and keeps what it has.
+        """
+        name = claim_key(claim)
+        held = self._held.get(name)
+        if held is None or (held.uid and claim.metadata.uid and held.uid != claim.metadata.uid):
+            return frozenset()
+        return self._release(name)
 
     def hold(self, device: DeviceID, holder: str = "") -> None:
         """Count one device as given whole."""
@@ -110,7 +146,7 @@ class Occupancy:
     def hold_share(self, device: DeviceID, holder: str = "") -> None:
         """Count one share of a device, whatever it consumes."""
         usage = self._usage(device)
-        usage.shares += 1
+        usage.measured += 1
         usage.holders.append(holder)
 
     def consume(self, device: DeviceID, amounts: Mapping[str, int]) -> None:
@@ -120,31 +156,29 @@ class Occupancy:
         for name, amount in amounts.items():
             usage.consumed[name] = usage.consumed.get(name, 0) + amount
 
-    def _change(self, claim: ResourceClaim, sign: int) -> frozenset[PoolID]:
-        allocation = claim.status.allocation
-        if allocation is None:
-            return frozenset()
+    def _release(self, name: str) -> frozenset[PoolID]:
+        held = self._held.pop(name, None)
+        return self._count(name, held.results, -1) if held is not None else frozenset()
+
+    def _count(
+        self, holder: str, results: tuple[DeviceRequestAllocationResult, ...], sign: int
+    ) -> frozenset[PoolID]:
         touched = set()
-        holder = claim_key(claim)
-        for result in allocation.devices.results:
-            # Watching a device does not take it from anyone.
-            if result.admin_access:
-                continue
-            device = DeviceID(result.driver, result.pool, result.device)
+        for result in results:
             pool = PoolID(result.driver, result.pool)
             touched.add(pool)
-            usage = self._usage(device)
-            if self._consumable_capacity and result.share_id is not None:
+            usage = self._usage(DeviceID(*pool, result.device))
+            if result.share_id is None:
+                usage.whole += sign
+            else:
                 usage.shares += sign
                 if result.consumed_capacity:
                     usage.measured += sign
-                    for name, amount in result.consumed_capacity.items():
-                        usage.consumed[name] = usage.consumed.get(name, 0) + sign * amount.nano
-            else:
-                usage.whole += sign
+                for name, amount in result.consumed_capacity.items():
+                    usage.consumed[name] = usage.consumed.get(name, 0) + sign * amount.nano
             if sign > 0:
                 usage.holders.append(holder)
-            elif holder in usage.holders:
+            else:
                 usage.holders.remove(holder)
             if not usage.charged:
                 self._forget(pool, result.device)

@@ -82,6 +82,8 @@ def prepare(
     failure = ""
     try:
         for claim_index, claim in enumerate(claims):
+            if claim.status.allocation is not None:
+                raise AllocationError(f"claim {claim_key(claim)}: has devices already")
             for request_index, request in enumerate(claim.spec.devices.requests or ()):
                 first = len(wants)
                 _check_request(claim, request, features)

@@ -9,28 +9,35 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
+from typing import Final
 
 from dray.errors import AllocationError
 
 __all__ = ["NodeGroup", "Sorting"]
 
+# Nodes that left a group may wait in its queue, but not more of them than are in it, and some.
+QUEUE_SLACK: Final = 16
+
 
 @dataclass(slots=True, eq=False)
 class NodeGroup:
-    """Nodes with one key."""
+    """Nodes with one key, each with its number in the fleet."""
 
     key: Hashable
-    nodes: dict[str, None] = field(default_factory=dict)
+    nodes: dict[str, int] = field(default_factory=dict)
     # In the order of the fleet; nodes that left are dropped when they come up.
     _queue: list[tuple[int, str]] = field(default_factory=list)
 
     def add(self, number: int, name: str) -> None:
-        self.nodes[name] = None
-        heappush(self._queue, (number, name))
+        self.nodes[name] = number
+        if len(self._queue) > 2 * len(self.nodes) + QUEUE_SLACK:
+            self._queue = sorted((number, name) for name, number in self.nodes.items())
+        else:
+            heappush(self._queue, (number, name))
 
     def first(self) -> tuple[int, str]:
         """The node that came to the fleet first, with its number. There must be one."""
-        while self._queue[0][1] not in self.nodes:
+        while self.nodes.get(self._queue[0][1]) != self._queue[0][0]:
             heappop(self._queue)
         return self._queue[0]
 

@@ -80,7 +80,9 @@ class UnknownFields:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, UnknownFields) and self.members == other.members
 
-    __hash__ = None  # type: ignore[assignment]  # holds JSON objects, which have no hash
+    def __hash__(self) -> int:
+        # The values are JSON and have no hash of their own; the names tell most things apart.
+        return hash(frozenset(self.members))
 
     def __repr__(self) -> str:
         return f"UnknownFields({self.members!r})"

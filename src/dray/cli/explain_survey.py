@@ -48,7 +48,7 @@ def allocator_for(snapshot: Snapshot) -> Allocator:
     features = Features.of(snapshot.gates)
     return Allocator(
         Inventory(features, snapshot.slices, snapshot.taint_rules),
-        Occupancy.of(snapshot.claims.values(), consumable_capacity=features.consumable_capacity),
+        Occupancy.of(snapshot.claims.values()),
         snapshot.classes,
         share_id=lambda: _SHARE_ID,
     )

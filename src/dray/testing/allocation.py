@@ -63,7 +63,7 @@ def allocator_of(
     on |= {_IMPLIED[name] for name in on & _IMPLIED.keys()}
     features = Features.by_gates(on)
     inventory = Inventory(features, _distinct(_read(case, "slices", ResourceSlice)))
-    occupancy = Occupancy(consumable_capacity=features.consumable_capacity)
+    occupancy = Occupancy()
     for entry in case.get("allocated") or ():
         occupancy.hold(_device(entry))
     for entry in case.get("shared") or ():

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import pytest
 
 from dray.allocator import Allocation, Allocator, Features, Inventory, Occupancy, Unsatisfiable
 from dray.api.resource import (
+    AllocationResult,
+    DeviceAllocationResult,
     DeviceConstraint,
+    DeviceRequestAllocationResult,
     DeviceTaintRule,
     DeviceTaintRuleSpec,
     DeviceTaintSelector,
@@ -17,9 +21,12 @@ from dray.api.resource import (
 )
 from dray.api.wire import replace
 from dray.errors import AllocationError
+from dray.testing.allocation import allocator_of
 from tests.unit.allocator.builders import (
     CLASS,
     DRIVER,
+    NODE,
+    POOL,
     alternative,
     capacity,
     claim,
@@ -200,3 +207,100 @@ def test_asking_changes_nothing() -> None:
     constraint = DeviceConstraint(match_attribute=f"{DRIVER}/numa")
     asked = claim(request(count=2), constraints=(constraint,))
     assert given(by, asked) == given(by, asked) == [["req: gpu-0", "req: gpu-2"]]
+
+
+# Objects of other times and places -------------------------------------------------------------
+
+
+def test_a_reason_does_not_change_with_what_happens_later() -> None:
+    holder = replace(
+        claim(name="holder"),
+        status=ResourceClaimStatus(
+            allocation=AllocationResult(
+                devices=DeviceAllocationResult(
+                    results=(
+                        DeviceRequestAllocationResult(
+                            request="req", driver=DRIVER, pool=POOL, device="gpu-0"
+                        ),
+                    )
+                )
+            )
+        ),
+    )
+    occupancy = Occupancy.of([holder])
+    judge = Allocator(
+        Inventory(Features.everything(), [slice_(device())]),
+        occupancy,
+        {CLASS: device_class()},
+        share_id=lambda: "share",
+    )
+    answer = judge.allocate(node(), [claim()])
+    occupancy.remove(holder)
+    assert isinstance(answer, Unsatisfiable)
+    assert answer.report.summary == "request req: 1 device: 1 in use by default/holder; 1 wanted"
+
+
+def test_a_claim_that_has_devices_is_not_given_more() -> None:
+    judge = Allocator(
+        Inventory(Features.everything(), [slice_(device())]),
+        Occupancy(),
+        {CLASS: device_class()},
+        share_id=lambda: "share",
+    )
+    done = replace(claim(), status=ResourceClaimStatus(allocation=AllocationResult()))
+    with pytest.raises(AllocationError, match="claim default/claim: has devices already"):
+        judge.allocate(node(), [done])
+
+
+@pytest.mark.parametrize(
+    ("where", "asked"),
+    [
+        pytest.param({"attributes": {"size": {"quantity": "1Gi"}}}, {}, id="attribute"),
+        pytest.param(
+            {"taints": [{"key": "k", "effect": "None", "new": {"a": []}}]}, {}, id="taint"
+        ),
+        pytest.param({}, {"tolerations": [{"operator": "Exists", "new": {}}]}, id="toleration"),
+        pytest.param(
+            {}, {"selectors": [{"cel": {"expression": "true", "new": {}}}]}, id="selector"
+        ),
+    ],
+)
+def test_members_of_times_to_come_do_no_harm(where: dict[str, Any], asked: dict[str, Any]) -> None:
+    case = {
+        "features": ["DRADeviceTaints"],
+        "node": {"metadata": {"name": NODE}},
+        "classes": [{"metadata": {"name": CLASS}, "spec": {}}],
+        "slices": [
+            {
+                "metadata": {"name": "s"},
+                "spec": {
+                    "driver": DRIVER,
+                    "nodeName": NODE,
+                    "pool": {"name": POOL, "generation": 1, "resourceSliceCount": 1},
+                    "devices": [{"name": "gpu-0", **where}],
+                },
+            }
+        ],
+        "claims": [
+            {
+                "metadata": {"name": "c"},
+                "spec": {
+                    "devices": {
+                        "requests": [
+                            {
+                                "name": "r",
+                                "exactly": {
+                                    "deviceClassName": CLASS,
+                                    "allocationMode": "ExactCount",
+                                    "count": 1,
+                                    **asked,
+                                },
+                            }
+                        ]
+                    }
+                },
+            }
+        ],
+    }
+    judge, where_to, claims = allocator_of(case)
+    assert isinstance(judge.allocate(where_to, claims), Allocation)

@@ -23,7 +23,7 @@ from dray.api.resource import (
     ResourceSlice,
 )
 from dray.api.wire import replace
-from dray.errors import AllocationError
+from dray.errors import AllocationError, ConfigurationError, InternalError
 from tests.unit.allocator.builders import (
     CLASS,
     DRIVER,
@@ -149,7 +149,7 @@ def test_a_serial_number_is_found_on_its_own_node_among_many() -> None:
     fleet = fleet_of([gpus(name) for name in names(count)], names(count))
     asked = claim(request(select=[f'{UUID} == "node-7-1"']))
     survey = fleet.survey([asked])
-    assert list(survey.fitting()) == ["node-7"]
+    assert survey.fitting() == ("node-7",)
     assert given_devices(survey.on("node-7")) == [("node-7", "gpu-1")]
     fleet.add_claim(allocated(asked, survey.on("node-7")))
     assert fleet.survey([asked]).first() is None
@@ -211,6 +211,48 @@ def test_a_selector_that_fails_on_one_node_ends_the_attempt_for_all() -> None:
         survey.check()
 
 
+def test_the_first_node_is_not_looked_for_behind_one_that_fails() -> None:
+    odd = slice_(device("odd"), name="odd", pool="node-0", node_name="node-0")
+    fleet = fleet_of([odd, gpus("node-1")], names(2))
+    survey = fleet.survey([claim(request(select=[f'{MODEL} == "a100"']))])
+    assert survey.fitting() == ("node-1",)
+    with pytest.raises(AllocationError, match="node-0/odd"):
+        survey.first()
+
+
+def test_a_survey_that_outlived_a_change_says_so() -> None:
+    fleet = fleet_of([gpus("node-0", 1)], ["node-0"])
+    asked = claim()
+    survey = fleet.survey([asked])
+    holder = allocated(claim(name="holder"), survey.on("node-0"))
+    fleet.add_claim(holder)
+    for late in (survey.first, survey.fitting, lambda: survey.on("node-0")):
+        with pytest.raises(InternalError, match="survey it again"):
+            late()
+    fleet.remove_claim(holder)
+    assert fleet.survey([asked]).first() == "node-0"
+
+
+def test_nodes_that_nobody_knows_are_named() -> None:
+    fleet = fleet_of([], ["node-0"])
+    with pytest.raises(ConfigurationError, match='node "node-9" is not in the fleet'):
+        fleet.survey([claim()]).on("node-9")
+
+
+def test_nodes_that_fit_are_told_in_the_order_of_the_fleet() -> None:
+    slices = [gpus(name, model=MODELS[i % 2]) for i, name in enumerate(names(5))]
+    assert fleet_of(slices, names(5)).survey([claim()]).fitting() == tuple(names(5))
+
+
+def test_a_node_that_comes_back_comes_last() -> None:
+    fleet = fleet_of([gpus(name) for name in names(3)], names(3))
+    fleet.survey([claim()])
+    fleet.remove_node("node-0")
+    fleet.apply_node(node("node-0"))
+    assert fleet.survey([claim()]).fitting() == ("node-1", "node-2", "node-0")
+    assert fleet.survey([claim()]).first() == "node-1"
+
+
 def test_old_shapes_are_forgotten_and_asked_anew() -> None:
     shares = itertools.count()
     allocator = Allocator(
@@ -253,13 +295,13 @@ def _everywhere(count: int) -> Change:
 
 def _take(number: int, shape: int) -> Change:
     def take(fleet: Fleet, held: list[ResourceClaim]) -> None:
-        asked = SHAPES[shape](f"claim-{len(held)}")
-        try:
-            answer = fleet.survey([asked]).on(NODES[number])
-        except (AllocationError, KeyError):
+        names = {one.metadata.name for one in held}
+        name = next(f"claim-{i}" for i in range(99) if f"claim-{i}" not in names)
+        if NODES[number] not in fleet:
             return
+        answer = fleet.survey([SHAPES[shape](name)]).on(NODES[number])
         if isinstance(answer, Allocation):
-            held.append(allocated(asked, answer))
+            held.append(allocated(SHAPES[shape](name), answer))
             fleet.add_claim(held[-1])
 
     return take

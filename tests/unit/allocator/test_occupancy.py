@@ -55,7 +55,7 @@ def state(occupancy: Occupancy, pools: Sequence[PoolID] = (HERE,)) -> object:
 def test_nothing_is_held_at_first() -> None:
     occupancy = Occupancy()
     assert not len(occupancy)
-    assert occupancy.usage(GPU) is UNUSED
+    assert occupancy.usage(GPU) == UNUSED
 
 
 def test_a_device_given_whole_is_allocated() -> None:
@@ -80,9 +80,44 @@ def test_a_share_of_a_device_without_capacity_is_a_share() -> None:
 
 
 def test_without_consumable_capacity_a_share_is_the_whole_device() -> None:
-    usage = Occupancy.of([holding(share())], consumable_capacity=False).usage(GPU)
-    assert usage.allocated
-    assert not usage.shared
+    usage = Occupancy.of([holding(share())]).usage(GPU)
+    assert usage.taken(consumable_capacity=False)
+    assert not usage.taken(consumable_capacity=True)
+
+
+def test_a_claim_that_is_added_twice_holds_its_devices_once() -> None:
+    occupancy = Occupancy.of([holding(result()), holding(result())])
+    occupancy.remove(holding(result()))
+    assert not len(occupancy)
+
+
+def test_a_claim_that_is_removed_twice_takes_nothing_from_others() -> None:
+    gone, other = holding(result(), name="a"), holding(result(), name="b")
+    occupancy = Occupancy.of([gone])
+    occupancy.remove(gone)
+    occupancy.add(other)
+    assert occupancy.remove(gone) == frozenset()
+    assert occupancy.usage(GPU).holders == ["default/b"]
+
+
+def test_a_claim_that_changed_holds_what_it_holds_now() -> None:
+    occupancy = Occupancy.of([holding(result(GPU))])
+    occupancy.add(holding(result(OTHER)))
+    assert not occupancy.usage(GPU).charged
+    assert occupancy.usage(OTHER).allocated
+
+
+def test_a_claim_that_was_made_anew_keeps_its_devices_when_the_old_one_goes() -> None:
+    old = holding(result())
+    new = replace(old, metadata=replace(old.metadata, uid="another"))
+    occupancy = Occupancy.of([new])
+    assert occupancy.remove(old) == frozenset()
+    assert occupancy.usage(GPU).allocated
+
+
+def test_nobody_can_write_into_what_is_unused() -> None:
+    Occupancy().usage(GPU).holders.append("somebody")
+    assert Occupancy().usage(GPU).holders == []
 
 
 def test_administrators_hold_nothing() -> None:
@@ -114,7 +149,7 @@ def test_a_device_that_two_claims_were_given_is_free_when_both_let_go() -> None:
     occupancy.remove(one)
     assert occupancy.usage(GPU).allocated
     occupancy.remove(other)
-    assert occupancy.usage(GPU) is UNUSED
+    assert occupancy.usage(GPU) == UNUSED
 
 
 def test_what_is_held_without_a_claim_counts_too() -> None:

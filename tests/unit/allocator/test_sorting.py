@@ -6,7 +6,7 @@ from collections.abc import Hashable
 
 import pytest
 
-from dray.allocator.sorting import Sorting
+from dray.allocator.sorting import QUEUE_SLACK, Sorting
 from dray.errors import AllocationError
 
 
@@ -16,6 +16,7 @@ class World:
     def __init__(self, **keys: Hashable) -> None:
         self.keys = keys
         self.asked: list[str] = []
+        self.numbers = {name: number for number, name in enumerate(keys)}
         self.sorting = Sorting(self.key_of, keys)
 
     def key_of(self, name: str) -> Hashable:
@@ -26,7 +27,7 @@ class World:
         return key
 
     def number(self, name: str) -> int:
-        return list(self.keys).index(name)
+        return self.numbers[name]
 
     def groups(self) -> dict[Hashable, list[str]]:
         self.sorting.refresh(self.number)
@@ -84,3 +85,23 @@ def test_a_node_that_gets_a_key_is_sorted_like_others() -> None:
     world.sorting.spoil("a")
     assert world.groups() == {1: ["a"]}
     assert world.sorting.group_of("a").key == 1
+
+
+def test_a_node_that_comes_back_with_another_number_has_lost_its_place() -> None:
+    world = World(a=1, b=1)
+    world.groups()
+    world.sorting.remove("a")
+    world.numbers["a"] = 2
+    world.sorting.spoil("a")
+    world.groups()
+    assert world.sorting.groups[1].first() == (1, "b")
+
+
+def test_a_group_does_not_remember_all_who_ever_were_in_it() -> None:
+    world = World(a=1, b=1)
+    for key in (2, 1) * 200:
+        world.keys["a"] = key
+        world.sorting.spoil("a")
+        world.groups()
+    assert len(world.sorting.groups[1]._queue) <= 2 * 2 + QUEUE_SLACK + 1
+    assert world.sorting.groups[1].first() == (0, "a")

@@ -161,15 +161,16 @@ class Situation:
         """
         holders = {unit.holder for unit in self.gone if unit.holder}
         devices = {device for unit in self.gone if not unit.holder for device in unit.devices}
-        after = Occupancy(consumable_capacity=shares)
+        after = Occupancy()
         for pool in {pool.id for pool in pools}:
             for name, usage in before.pool(pool).items():
                 device = DeviceID(*pool, name)
                 staying = [holder for holder in usage.holders if holder not in holders]
                 if device in devices or (usage.holders and not staying):
                     continue
+                whole = usage.taken(consumable_capacity=shares)
                 for holder in staying if usage.whole and not usage.shared else usage.holders:
-                    if usage.whole:
+                    if whole:
                         after.hold(device, holder)
                     else:
                         after.hold_share(device, holder)

@@ -27,7 +27,7 @@ from dray.api.quantity import Quantity
 from dray.api.resource import CapacityRequestPolicy, CapacityRequestPolicyRange, DeviceCapacity
 from dray.errors import AllocationError, quote
 
-__all__ = ["consume", "overdrawn"]
+__all__ = ["consume"]
 
 _INT64_MAX: Final = 2**63 - 1
 _NANO_PER_UNIT: Final = 10**9
@@ -39,7 +39,7 @@ def consume(
 ) -> Mapping[str, Quantity] | None:
     """How much of each of the device's capacities the request takes; None if it cannot be cut so.
 
-    Whether that much is left is for `overdrawn`. `fractional` is the feature by which ranges are
+    Whether that much is left is for others to say. `fractional` is the feature by which ranges are
     computed in thousandths.
     """
     if not wanted.keys() <= capacity.keys():
@@ -63,21 +63,6 @@ def consume(
         if policy is not None and _violates(amount, policy, fractional=fractional):
             return None
     return consumed
-
-
-def overdrawn(
-    consumed: Mapping[str, Quantity],
-    capacity: Mapping[str, DeviceCapacity],
-    used: Mapping[str, int],
-) -> str | None:
-    """The first capacity, by name, that has less left than is to be consumed; None if all suffice.
-
-    `used` is what is taken already, in units of 10^-9.
-    """
-    for name in sorted(consumed):
-        if used.get(name, 0) + consumed[name].nano > capacity[name].value.nano:
-            return name
-    return None
 
 
 # How much is taken -----------------------------------------------------------------------------

@@ -24,6 +24,7 @@ __all__ = [
     "MatchAttribute",
     "MatchLists",
     "Value",
+    "attribute_of",
     "constraint_of",
     "element_values",
     "published",
@@ -48,6 +49,13 @@ def published(driver: str, device: Device, name: str) -> DeviceAttribute | None:
         if slash and domain == driver:
             found = device.attributes.get(identifier)
     return found
+
+
+def attribute_of(constraint: DeviceConstraint) -> str:
+    """The name of the attribute that a constraint compares."""
+    if constraint.match_attribute is not None:
+        return constraint.match_attribute
+    return constraint.distinct_attribute or ""
 
 
 def value_of(attribute: DeviceAttribute | None, *, lists: bool) -> Value:

@@ -93,9 +93,6 @@ def parts(problem: Problem, stages: tuple[Stage, ...]) -> list[tuple[Stage, ...]
         by_claim.setdefault(stage.claim_index, []).append(stage)
         for number in {n for want in stage.wants for n in problem.views[want.index].scope}:
             by_constraint.setdefault(number, []).append(stage)
-    found = {tuple(members) for members in (*by_constraint.values(), *by_claim.values())}
-    return sorted((part for part in found if len(part) < len(stages)), key=_extent)
-
-
-def _extent(part: tuple[Stage, ...]) -> tuple[int, int, int]:
-    return len(part), part[0].claim_index, part[0].request_index
+    # The order must not depend on where objects happen to be: steps are counted.
+    found = dict.fromkeys(tuple(each) for each in (*by_constraint.values(), *by_claim.values()))
+    return sorted((part for part in found if len(part) < len(stages)), key=len)

@@ -19,7 +19,7 @@ from dray.allocator.faces import FAILED, FITS, Draw, Face, Refusal
 from dray.allocator.preparation import RESULTS_MAX, Preparation
 from dray.allocator.requests import Want
 from dray.allocator.rules.compatibility import Compatibility
-from dray.allocator.rules.constraints import Value, element_values
+from dray.allocator.rules.constraints import Value, attribute_of, element_values
 from dray.api.resource import DeviceConstraint
 
 __all__ = ["BadPool", "CountersLeft", "Problem", "Seat", "WantView", "bits"]
@@ -220,10 +220,7 @@ class Problem:
 
     def attribute(self, number: int) -> str:
         """The name of what a constraint compares."""
-        constraint = self.constraint(number)
-        if constraint.match_attribute is not None:
-            return constraint.match_attribute
-        return constraint.distinct_attribute or ""
+        return attribute_of(self.constraint(number))
 
     def value(self, number: int, want: Want, index: int) -> Value:
         return self.seats[index].face.values[number][want.index]

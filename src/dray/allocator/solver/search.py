@@ -34,7 +34,8 @@ from dray.errors import AllocationError
 __all__ = ["STEPS_MAX", "Exhausted", "Failed", "Found", "Outcome", "Undecided", "search"]
 
 # A step is a device, a request or an alternative looked at. Requests that anybody would write need
-# fewer than a hundred; this many take a few seconds.
+# fewer than a hundred. So many take seconds, and with many devices and constraints more than ten,
+# which is what upstream allows itself.
 STEPS_MAX: Final = 50_000
 
 # From so many on it may be worth to look whether some requests alone cannot be served, and how far.

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dray.allocator.rules.capacity import consume, overdrawn
+from dray.allocator.rules.capacity import consume
 from dray.api.quantity import Quantity
 from dray.api.resource import DeviceCapacity
 from dray.errors import AllocationError
@@ -218,26 +216,6 @@ def test_an_amount_that_prints_like_the_default_is_the_default(
 
 
 ONE = {"cores": capacity("4"), "memory": capacity("8Gi")}
-
-
-@pytest.mark.parametrize(
-    ("consumed", "used", "expected"),
-    [
-        pytest.param({"memory": "8Gi"}, {}, None, id="all-of-it"),
-        pytest.param({"memory": "8589934593"}, {}, "memory", id="one-too-many"),
-        pytest.param({"memory": "1"}, {"memory": "8Gi"}, "memory", id="none-left"),
-        pytest.param({"cores": "500m"}, {"cores": "3.5"}, None, id="the-rest-of-it"),
-        pytest.param({"cores": "501m"}, {"cores": "3.5"}, "cores", id="a-thousandth-too-many"),
-        pytest.param({"memory": "9Gi", "cores": "5"}, {}, "cores", id="first-by-name"),
-        pytest.param({"memory": "0"}, {"memory": "9Gi"}, "memory", id="overdrawn-before"),
-        pytest.param({}, {"memory": "9Gi"}, None, id="nothing-taken"),
-    ],
-)
-def test_the_first_capacity_with_too_little_left_is_named(
-    consumed: Mapping[str, str], used: Mapping[str, str], expected: str | None
-) -> None:
-    amounts = {name: amount(text) for name, text in consumed.items()}
-    assert overdrawn(amounts, ONE, {k: amount(text).nano for k, text in used.items()}) == expected
 
 
 small = st.integers(min_value=0, max_value=5000)
