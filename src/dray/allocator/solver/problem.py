@@ -245,11 +245,16 @@ class Problem:
 
     # Limits ------------------------------------------------------------------------------------
 
-    @cached_property
+    @property
     def may_exceed(self) -> bool:
         """Whether some choice of alternatives asks for more devices than a claim may have."""
+        return bool(self.exceeding)
+
+    @cached_property
+    def exceeding(self) -> frozenset[int]:
+        """The claims of which that is so."""
         totals: dict[int, int] = {}
         for stage in self.preparation.stages:
             most = max(self.views[want.index].needed for want in stage.wants)
             totals[stage.claim_index] = totals.get(stage.claim_index, 0) + most
-        return any(total > RESULTS_MAX for total in totals.values())
+        return frozenset(claim for claim, total in totals.items() if total > RESULTS_MAX)

@@ -42,6 +42,9 @@ STEPS_MAX: Final = 50_000
 DEAD_ENDS_BEFORE_PARTS: Final = 12
 STEPS_PER_PART_MAX: Final = 1_000
 
+# So many steps of the plain walk take as long as one that looks for reasons to fail.
+PLAIN_STEPS_PER_STEP: Final = 20
+
 # Until so many branches have failed, looking for reasons to fail earlier is not worth it.
 DEAD_ENDS_BEFORE_PRUNING: Final = 3
 
@@ -162,10 +165,10 @@ def _may_be_refused(problem: Problem, view: WantView, *, lists: bool) -> bool:
 def _must_be_plain(problem: Problem) -> bool:
     """Whether nothing may be left out.
 
-    A claim that may ask for too many devices makes upstream give up branches that hold no
+    A claim that may ask for too many devices makes upstream give up branches of it that hold no
     solution, but may hold errors. Which ones is only known by going its way.
     """
-    if problem.may_exceed and any(view.raising for view in problem.views):
+    if any(view.raising and view.want.claim_index in problem.exceeding for view in problem.views):
         return True
     # The order of devices matters to a constraint for distinct values that cannot be compared.
     faces = {seat.face for seat in problem.seats}
@@ -355,7 +358,9 @@ class _Search:
 
     def _count(self) -> None:
         self.steps += 1
-        if self.steps > self.steps_max:
+        # Walking without thinking costs so little that it may go on for longer.
+        steps = self.steps // PLAIN_STEPS_PER_STEP if self._plain else self.steps
+        if steps > self.steps_max:
             raise _TooManySteps
 
     # Trying one choice after the other ---------------------------------------------------------
