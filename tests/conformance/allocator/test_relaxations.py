@@ -11,6 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from dray.allocator.explain.changes import EVERYTHING
 from dray.allocator.explain.relaxations import Change, ChangeKind, Relaxation, relaxations
 from dray.api.codec import to_builtins
 from dray.testing.allocation import allocator_of
@@ -75,7 +76,9 @@ def one_fewer(members: tuple[T, ...]) -> list[tuple[T, ...]]:
 def changed(asked: Object, relaxation: Relaxation) -> Object:
     """The case after the changes, as somebody would make them who reads only the data."""
     new = copy.deepcopy(asked)
-    for change in sorted(relaxation.changes, key=lambda change: -change.constraint):
+    for change in sorted(
+        relaxation.changes, key=lambda change: (-change.constraint, -change.selector)
+    ):
         apply(new, change)
     return new
 
@@ -88,7 +91,7 @@ def apply(new: Object, change: Change) -> None:
         (spec,) = [
             one["spec"] for one in new["classes"] if one["metadata"]["name"] == change.device_class
         ]
-        spec["selectors"][change.selector]["cel"]["expression"] = change.expression
+        select(spec, change)
         return
     for place in change.places:
         devices = new["claims"][place.claim]["spec"]["devices"]
@@ -111,7 +114,7 @@ def edit(wanted: Object, change: Change) -> None:
         added = [to_builtins(one) for one in change.tolerations]
         wanted["tolerations"] = [*wanted.get("tolerations", ()), *added]
     elif change.kind is ChangeKind.SELECTOR:
-        wanted["selectors"][change.selector]["cel"]["expression"] = change.expression
+        select(wanted, change)
     elif change.kind is ChangeKind.COUNT:
         wanted.update(allocationMode="ExactCount", count=change.count)
     elif change.kind is ChangeKind.CAPACITY and change.amount is None:
@@ -119,6 +122,13 @@ def edit(wanted: Object, change: Change) -> None:
     else:
         assert change.kind is ChangeKind.CAPACITY
         wanted["capacity"]["requests"][change.capacity] = str(change.amount)
+
+
+def select(holder: Object, change: Change) -> None:
+    if change.expression == EVERYTHING:
+        del holder["selectors"][change.selector]
+    else:
+        holder["selectors"][change.selector]["cel"]["expression"] = change.expression
 
 
 def free(new: Object, change: Change) -> None:

@@ -29,7 +29,11 @@ from dray.api.resource import (
 )
 from dray.api.wire import replace as replace_field
 
-__all__ = ["Change", "ChangeKind", "Place", "Relaxation", "Situation", "Unit"]
+__all__ = ["EVERYTHING", "Change", "ChangeKind", "Place", "Relaxation", "Situation", "Unit"]
+
+
+EVERYTHING: Final = "true"
+"""A selector that selects everything. There is no need to have one."""
 
 
 class ChangeKind(Enum):
@@ -78,7 +82,7 @@ class Change:
     device_class: str = ""  # whose selector is changed
     selector: int = -1  # which selector of the request or of the class
     conditions: tuple[str, ...] = ()  # those that are dropped
-    expression: str = ""  # the selector without them
+    expression: str = ""  # the selector without them; EVERYTHING: the selector goes as a whole
     count: int = 0  # of devices
     capacity: str = ""
     amount: Quantity | None = None  # of the capacity; None: not to be asked for
@@ -148,8 +152,8 @@ class Situation:
 
     def changed(self, changes: Iterable[Change]) -> Situation:
         situation = self
-        # Constraints are named by their place, so the last of them goes first.
-        for change in sorted(changes, key=lambda change: -change.constraint):
+        # Constraints and selectors are named by their place, so the last of them goes first.
+        for change in sorted(changes, key=lambda change: (-change.constraint, -change.selector)):
             situation = _APPLY[change.kind](situation, change)
         return situation
 
@@ -210,6 +214,8 @@ def _class_selector(situation: Situation, change: Change) -> Situation:
 def _replaced(
     selectors: tuple[DeviceSelector, ...], index: int, expression: str
 ) -> tuple[DeviceSelector, ...]:
+    if expression == EVERYTHING:
+        return selectors[:index] + selectors[index + 1 :]
     new = DeviceSelector(cel=CELDeviceSelector(expression=expression))
     return (*selectors[:index], new, *selectors[index + 1 :])
 

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 from dray.allocator.answers import Cause
 from dray.allocator.devices import PlacedDevice
 from dray.allocator.explain.changes import Change, ChangeKind, Place, Unit
+from dray.allocator.explain.expressions import without
 from dray.allocator.explain.obstacles import Inspector, amount_of, selectors_of, source_of
 from dray.allocator.explain.policies import valid_amount
 from dray.allocator.explain.wording import attribute_of, listed, position_of
@@ -32,7 +33,7 @@ from dray.api.resource import (
     DeviceTaint,
     DeviceToleration,
 )
-from dray.cel import Conjunct, DeviceView, Selector, conjuncts, explain
+from dray.cel import Conjunct, DeviceView, conjuncts, explain
 from dray.errors import shorten
 
 __all__ = ["Suggestions", "change_of", "free", "name_of", "place_of", "tolerate"]
@@ -193,7 +194,7 @@ class Suggestions:
         selector = selectors_of(want, self._selectors)[drop.position].selector
         assert selector is not None
         parts = [conjuncts(selector)[number] for number in drop.numbers]
-        expression = _without(selector, parts)
+        expression = without(selector, parts, lambda text: self._selectors.selector(text).selector)
         if expression is None:
             return None
         source, index = source_of(want, drop.position)
@@ -407,14 +408,3 @@ def _toleration(key: str, value: str, effect: str) -> DeviceToleration:
 
 def _about_driver(conjunct: Conjunct) -> bool:
     return any(reference.field == "driver" for reference in conjunct.references)
-
-
-def _without(selector: Selector, parts: Sequence[Conjunct]) -> str | None:
-    """The expression with `true` in place of some conjuncts; None if their place is not known."""
-    expression = selector.expression
-    for part in sorted(parts, key=lambda part: -part.offset):
-        end = part.offset + len(part.text)
-        if expression[part.offset : end] != part.text:
-            return None
-        expression = f"{expression[: part.offset]}true{expression[end:]}"
-    return expression

@@ -51,9 +51,15 @@ def after(before: ResourceClaim, *changes: Change) -> ResourceClaim:
         ),
         pytest.param(
             request(select=["one", "two"]),
-            change(ChangeKind.SELECTOR, selector=1, expression="true"),
-            request(select=["one", "true"]),
+            change(ChangeKind.SELECTOR, selector=1, expression="half"),
+            request(select=["one", "half"]),
             id="selector",
+        ),
+        pytest.param(
+            request(select=["one", "two"]),
+            change(ChangeKind.SELECTOR, selector=0, expression="true"),
+            request(select=["two"]),
+            id="selector-that-goes",
         ),
         pytest.param(
             request(capacity={"memory": "8Gi", "cores": "2"}),
@@ -113,11 +119,20 @@ def test_constraints_are_dropped_by_the_places_they_had() -> None:
     assert after(before, *made) == claim(request(), constraints=(DIFFER,))
 
 
+def test_selectors_go_by_the_places_they_had() -> None:
+    made = [
+        change(ChangeKind.SELECTOR, selector=number, expression=expression)
+        for number, expression in ((0, "true"), (1, "half"), (2, "true"))
+    ]
+    before = claim(request(select=["one", "two", "three"]))
+    assert after(before, *made) == claim(request(select=["half"]))
+
+
 def test_a_class_is_changed_for_the_trial_only() -> None:
     classes = {"gpu": device_class(select=["one"])}
     made = change(ChangeKind.CLASS_SELECTOR, device_class="gpu", selector=0, expression="true")
     situation = Situation((), classes).changed([made])
-    assert situation.classes["gpu"].spec.selectors == selectors("true")
+    assert situation.classes["gpu"].spec.selectors == ()
     assert classes["gpu"].spec.selectors == selectors("one")
 
 

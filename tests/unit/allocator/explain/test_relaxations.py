@@ -117,7 +117,7 @@ def test_a_condition_is_dropped_and_the_rest_of_its_selector_stays() -> None:
     expression = f'{MODEL} == "H100" && device.attributes["{DRIVER}"].numa == 0'
     (change,) = changes(by, claim(request(select=[expression])), kind=ChangeKind.SELECTOR)
     assert change.conditions == (f'{MODEL} == "H100"',)
-    assert change.expression == f'true && device.attributes["{DRIVER}"].numa == 0'
+    assert change.expression == f'device.attributes["{DRIVER}"].numa == 0'
     assert f'drop the condition {MODEL} == "H100" of selector 0 of request req' in change.text
 
 
@@ -125,7 +125,7 @@ def test_a_guard_goes_with_what_it_guards() -> None:
     by = allocator(slice_(device()))
     expression = f'has({MODEL}) && {MODEL} == "H100"'
     (change,) = changes(by, claim(request(select=[expression])), kind=ChangeKind.SELECTOR)
-    assert change.expression == "true && true"
+    assert change.expression == "true"
     assert change.weight == 2
 
 
