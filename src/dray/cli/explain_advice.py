@@ -13,6 +13,8 @@ from typing import Any, Final
 
 from dray.allocator.explain.changes import Change, ChangeKind, Place, Situation, Unit
 from dray.api.codec import to_builtins
+from dray.api.core import Pod
+from dray.api.meta import OwnerReference
 from dray.api.resource import ALLOCATION_MODE_ALL, ALLOCATION_MODE_EXACT_COUNT, ResourceClaim
 from dray.cli.explain_answer import Step
 from dray.cli.snapshot import ObjectName, Snapshot, Subject
@@ -126,6 +128,25 @@ def _extended(change: Change, place: Place, subject: Subject, claim: ResourceCla
 
 # Devices in use --------------------------------------------------------------------------------
 
+# Owners that run fewer pods when told so.
+_SCALED: Final = frozenset({"ReplicaSet", "StatefulSet", "ReplicationController"})
+
+
+def _controller(pod: Pod) -> OwnerReference | None:
+    owners = pod.metadata.owner_references
+    return next((owner for owner in owners if owner.controller), None)
+
+
+def _scale(holder: str, delete: str, owner: OwnerReference, namespace: str) -> Step:
+    """A pod that is deleted comes back if something else is in charge of it."""
+    named = f"{owner.kind}/{owner.name}"
+    if owner.kind not in _SCALED:
+        return Step(holder, command=delete, note=f"{named} may make it anew: end that instead")
+    command = f"kubectl scale {owner.kind.lower()} {owner.name} -n {namespace} --replicas=…"
+    above = ", or its Deployment" if owner.kind == "ReplicaSet" else ""
+    note = f"one less{above}: a pod that is merely deleted is made anew by {named}"
+    return Step(holder, command=command, note=note)
+
 
 def _free(units: tuple[Unit, ...], snapshot: Snapshot) -> Iterator[Step]:
     for unit in units[:UNITS_SHOWN_MAX]:
@@ -142,10 +163,14 @@ def _free(units: tuple[Unit, ...], snapshot: Snapshot) -> Iterator[Step]:
                 if not one.api_group
                 else (f"{one.resource}.{one.api_group}")
             )
-            yield Step(
-                f"ResourceClaim {unit.holder}",
-                command=f"kubectl delete {resource} {one.name} -n {namespace}",
-            )
+            delete = f"kubectl delete {resource} {one.name} -n {namespace}"
+            holder = f"ResourceClaim {unit.holder}"
+            pod = snapshot.pods.get(ObjectName(namespace, one.name))
+            owner = _controller(pod) if resource == "pod" and pod is not None else None
+            if owner is None:
+                yield Step(holder, command=delete)
+            else:
+                yield _scale(holder, delete, owner, namespace)
         if not consumers:
             yield Step(
                 f"ResourceClaim {unit.holder}",

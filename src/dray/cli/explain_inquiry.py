@@ -22,7 +22,7 @@ from dray.cli.explain_answer import Answer, AssignedDevice, NodeLine, Reason, Su
 from dray.cli.explain_devices import assigned
 from dray.cli.explain_hints import selector_hints
 from dray.cli.explain_nodes import CHANGEABLE, opening
-from dray.cli.explain_reasons import closest_first, combined, excluded, text_of
+from dray.cli.explain_reasons import as_close, closest_first, combined, excluded, text_of
 from dray.cli.explain_survey import DeviceSurvey, Finding, allocator_for
 from dray.cli.snapshot import ObjectName, ProblemKind, Snapshot, Subject, SubjectKind
 from dray.cli.snapshot.names import hint_for, listed
@@ -268,7 +268,10 @@ class Inquiry:
         having: tuple[str, ...] = ()
         if not answer.fitting and (self._subject.claims or self._subject.extended):
             having = self._apart.fitting
-        found = [*combined(self._survey.findings, self._names), *excluded(ruled_out, having)]
+        unfit = combined(
+            self._survey.findings, self._names, lambda name: self._survey.on(name).report
+        )
+        found = [*unfit, *excluded(ruled_out, having)]
         return sorted(found, key=lambda reason: -len(reason.nodes))
 
     def _devices(self, name: str) -> tuple[AssignedDevice, ...]:
@@ -308,11 +311,16 @@ class Inquiry:
         found = [*opened, *self._suggestions(nearest, survey)]
         # One change is less than two, and devices stay what they are where the node is changed.
         found.sort(key=lambda one: (not one.checked, len(one.changes), one.relaxation is not None))
-        claims = survey.claims_on(nearest[0].node)
+        # Of two nodes that lack as much, the one that can be helped is nearer.
+        helped = {one.node for one in found if one.relaxation is not None}
+        closest = next(
+            (one for one in nearest if one.node in helped and as_close(one, nearest[0])), nearest[0]
+        )
+        claims = survey.claims_on(closest.node)
         return replace(
             answer,
-            closest=nearest[0],
-            holders=tuple(self._holders(nearest[0])),
+            closest=closest,
+            holders=tuple(self._holders(closest)),
             suggestions=tuple(found[:SUGGESTIONS_MAX]),
             hints=tuple(selector_hints(self._snapshot, claims)),
         )

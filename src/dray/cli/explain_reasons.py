@@ -7,12 +7,13 @@ device, or what a pool is called. Texts here leave that out.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
 from dray.allocator.answers import (
     AmountFacts,
     Cause,
     Exclusion,
+    Facts,
     HolderFacts,
     NodeReport,
     PoolTrouble,
@@ -22,8 +23,9 @@ from dray.allocator.answers import (
 from dray.cli.explain_answer import Reason
 from dray.cli.explain_survey import Finding
 from dray.cli.snapshot import Place
+from dray.errors import shorten
 
-__all__ = ["closest_first", "combined", "excluded", "text_of", "texts_of_request"]
+__all__ = ["as_close", "closest_first", "combined", "excluded", "text_of", "texts_of_request"]
 
 _UNTOLD = "does not fit; there are too many kinds of nodes to tell them all apart"
 
@@ -32,6 +34,14 @@ _DEVICE = re.compile(r"(?: on| for)? device \S+(?=:)")
 
 _NONE_TO_HAVE = 1_000_000
 
+NODES_COMPARED_MAX = 32
+"""Nodes of one reason that are looked at for whether they have the same values."""
+
+GROUPS_MAX = 12
+"""Reasons that are told apart by the values devices have. Beyond, it is not values that matter."""
+
+CONDITION_MAX = 120
+
 OTHER_DRIVERS = "of other drivers"
 """How the allocator calls devices that a condition on the driver turns away."""
 
@@ -39,21 +49,62 @@ ALTERNATIVES_MAX = 2
 """Alternatives of one request that a line has room for."""
 
 
-def combined(findings: Iterable[Finding], names: Iterable[str]) -> list[Reason]:
-    """The nodes that do not fit, by reason, the most common first; `names` gives their order."""
+def combined(
+    findings: Iterable[Finding],
+    names: Iterable[str],
+    report_on: Callable[[str], NodeReport | None] | None = None,
+) -> list[Reason]:
+    """The nodes that do not fit, by reason, the most common first; `names` gives their order.
+
+    Nodes that are alike may differ in the values of their devices, such as serial numbers. With
+    `report_on` some are asked for theirs, and only what they have in common is said.
+    """
     order = {name: place for place, name in enumerate(names)}
-    groups: dict[Hashable, list[Finding]] = {}
-    for finding in findings:
-        if not finding.fits:
-            report = finding.report
-            error = _DEVICE.sub("", finding.error)
-            key = (error, report.key if report is not None else None)
-            groups.setdefault(key, []).append(finding)
-    reasons = [_reason(group, order) for group in groups.values()]
+    failed = [finding for finding in findings if not finding.fits]
+    groups = _grouped(failed, lambda report: report.key)
+    if len(groups) > GROUPS_MAX:
+        groups = _grouped(failed, _key_without_values)
+    reasons = [_reason(group, order, report_on) for group in groups]
     return sorted(reasons, key=lambda reason: -len(reason.nodes))
 
 
-def _reason(findings: Sequence[Finding], order: Mapping[str, int]) -> Reason:
+def _grouped(
+    findings: Iterable[Finding], key_of: Callable[[NodeReport], Hashable]
+) -> list[list[Finding]]:
+    groups: dict[Hashable, list[Finding]] = {}
+    for finding in findings:
+        report = finding.report
+        error = _DEVICE.sub("", finding.error)
+        key = (error, key_of(report) if report is not None else None)
+        groups.setdefault(key, []).append(finding)
+    return list(groups.values())
+
+
+def _key_without_values(report: NodeReport) -> Hashable:
+    """What can be said of a node when the values of its devices are left out."""
+    requests = tuple(
+        (one.place, one.request, one.needed, one.devices, one.candidates, one.free, _causes(one))
+        for one in report.requests
+    )
+    conflicts = tuple(one.key for one in report.conflicts)
+    pools = tuple(one.key for one in report.pools)
+    return (requests, conflicts, pools, report.undecided)
+
+
+def _causes(report: RequestReport) -> tuple[Hashable, ...]:
+    return tuple(
+        (one.cause, one.count, one.facts.source, one.facts.index, one.facts.conjunct_index)
+        if isinstance(one.facts, SelectorFacts)
+        else one.key
+        for one in report.exclusions
+    )
+
+
+def _reason(
+    findings: Sequence[Finding],
+    order: Mapping[str, int],
+    report_on: Callable[[str], NodeReport | None] | None,
+) -> Reason:
     nodes = tuple(sorted((name for one in findings for name in one.nodes), key=order.__getitem__))
     first = next(one for one in findings if nodes[0] in one.nodes)
     if first.error:
@@ -61,7 +112,13 @@ def _reason(findings: Sequence[Finding], order: Mapping[str, int]) -> Reason:
         return Reason(nodes, f"cannot be judged: {text}", error=first.error)
     if first.report is None:
         return Reason(nodes, _UNTOLD)
-    return Reason(nodes, text_of(first.report, shared=len(nodes) > 1), report=first.report)
+    others = [one.report for one in findings if one.report is not None]
+    if report_on is not None:
+        step = -(-len(nodes) // NODES_COMPARED_MAX)
+        asked = map(report_on, nodes[::step]) if len(nodes) > 1 else ()
+        others += (report for report in asked if report is not None)
+    text = text_of(first.report, shared=len(nodes) > 1, others=others)
+    return Reason(nodes, text, report=first.report)
 
 
 def excluded(places: Iterable[Place], having: Iterable[str] = ()) -> list[Reason]:
@@ -83,31 +140,44 @@ def closest_first(reports: Iterable[NodeReport]) -> list[NodeReport]:
     """The nodes nearest to fitting first.
 
     That is: fewest requests unserved, then fewest of these without any device of the class and the
-    driver that is wanted, then fewest devices missing, then fewest that would be missing if nobody
-    else had any, then most that would do, or might after a change. Ties keep their order.
+    driver that is wanted, then without any that is selected, then fewest devices missing, then
+    fewest that would be missing if nobody else had any, then most that would do, or might after a
+    change. Ties keep their order.
     """
     return sorted(reports, key=_distance)
 
 
+def as_close(one: NodeReport, other: NodeReport) -> bool:
+    """Whether neither node is nearer as far as requests and missing devices go."""
+    return _distance(one)[:4] == _distance(other)[:4]
+
+
 def _distance(report: NodeReport) -> tuple[int, ...]:
-    unserved = foreign = missing = lacking = candidates = akin = 0
+    unserved = foreign = unselected = missing = lacking = candidates = akin = 0
     for alternatives in report.stages:
         of_kind = sum(map(_of_kind, alternatives))
         short, lack, have = min(_lack(one) for one in alternatives)
         unserved += short > 0
         # Devices of a pool that cannot be used are not counted; they may be of the right kind.
         foreign += short > 0 and not of_kind and not report.pools
+        unselected += short > 0 and not sum(map(_selected, alternatives)) and not report.pools
         missing += short
         lacking += lack
         candidates += have  # negative: the more, the nearer
         akin -= of_kind
     troubles = (len(report.conflicts), len(report.pools))
-    return (unserved, foreign, missing, lacking, *troubles, candidates, akin)
+    return (unserved, foreign, unselected, missing, lacking, *troubles, candidates, akin)
 
 
 def _of_kind(report: RequestReport) -> int:
     """The devices that are of the class and of the driver a request is for."""
     return report.devices - sum(one.count for one in report.exclusions if _is_foreign(one))
+
+
+def _selected(report: RequestReport) -> int:
+    """The devices that no selector turns away."""
+    aside = (Cause.SELECTOR, Cause.NODE)
+    return report.devices - sum(one.count for one in report.exclusions if one.cause in aside)
 
 
 def _is_foreign(exclusion: Exclusion) -> bool:
@@ -134,32 +204,42 @@ def _lack(report: RequestReport) -> tuple[int, int, int]:
 # Texts -----------------------------------------------------------------------------------------
 
 
-def text_of(report: NodeReport, *, shared: bool) -> str:
-    """The reason in one line; `shared` if it is to hold for several nodes."""
+def text_of(report: NodeReport, *, shared: bool, others: Iterable[NodeReport] = ()) -> str:
+    """The reason in one line; `shared` if it is to hold for several nodes, such as `others`."""
     if not shared:
         return report.summary
-    for alternatives in report.stages:
+    compared = list(others)
+    for place, alternatives in enumerate(report.stages):
         if all(one.short for one in alternatives):
-            return _short(report, alternatives)
+            elsewhere = [stage for one in compared for stage in [*one.stages][place : place + 1]]
+            return _short(report, alternatives, elsewhere)
     if report.pools and not report.conflicts and not report.undecided:
         return _pool(report.pools[0])
-    return report.summary
+    differs = any(one.summary != report.summary for one in compared)
+    return f"{report.summary} (so on {report.node}; others differ)" if differs else report.summary
 
 
-def _short(report: NodeReport, alternatives: tuple[RequestReport, ...]) -> str:
+def _short(
+    report: NodeReport,
+    alternatives: tuple[RequestReport, ...],
+    elsewhere: Sequence[tuple[RequestReport, ...]],
+) -> str:
     several = len({one.claim for one in report.requests}) > 1
     claim = f"claim {alternatives[0].claim}, " if several else ""
     shown = alternatives if len(alternatives) <= ALTERNATIVES_MAX else alternatives[:1]
-    lines = "; or ".join(f"{one.request}: {_line(one)}" for one in shown)
+    lines = "; or ".join(
+        f"{one.request}: {_line(one, [stage[place] for stage in elsewhere if place < len(stage)])}"
+        for place, one in enumerate(shown)
+    )
     if len(shown) < len(alternatives):
         lines += f"; nor does any of {len(alternatives) - 1} other alternatives fit"
     pools = "".join(f"; {_pool(trouble)}" for trouble in report.pools)
     return f"{claim}request {lines}{pools}"
 
 
-def _line(report: RequestReport) -> str:
+def _line(report: RequestReport, others: Sequence[RequestReport]) -> str:
     parts = [f"{report.free} free"] if report.free else []
-    parts += texts_of_request(report, shared=True)
+    parts += texts_of_request(report, shared=True, others=others)
     wanted = "all wanted" if report.wanted == "all" else f"{report.wanted} wanted"
     if not report.devices:
         return f"no devices; {wanted}"
@@ -167,13 +247,31 @@ def _line(report: RequestReport) -> str:
     return f"{devices}: {', '.join(parts)}; {wanted}"
 
 
-def texts_of_request(report: RequestReport, *, shared: bool) -> list[str]:
-    """Why devices do not do, each reason with how many they are."""
-    return [_without_names(one) if shared else one.text for one in report.exclusions]
+def texts_of_request(
+    report: RequestReport, *, shared: bool, others: Sequence[RequestReport] = ()
+) -> list[str]:
+    """Why devices do not do, each reason with how many they are.
+
+    What is `shared` with other nodes leaves out whatever is different there.
+    """
+    if not shared:
+        return [one.text for one in report.exclusions]
+    return [
+        _without_names(one, differs=any(_facts_at(other, place) != one.facts for other in others))
+        for place, one in enumerate(report.exclusions)
+    ]
 
 
-def _without_names(exclusion: Exclusion) -> str:
+def _facts_at(report: RequestReport, place: int) -> Facts | None:
+    return report.exclusions[place].facts if place < len(report.exclusions) else None
+
+
+def _without_names(exclusion: Exclusion, *, differs: bool = False) -> str:
     facts = exclusion.facts
+    if differs and isinstance(facts, SelectorFacts):
+        what = exclusion.text.partition(" (")[0]
+        condition = shorten(" ".join(facts.conjunct.split()), characters_max=CONDITION_MAX)
+        return f"{what} ({condition})" if condition and what != exclusion.text else what
     if isinstance(facts, HolderFacts):
         return f"{exclusion.count} in use"
     amounts = isinstance(facts, AmountFacts) and facts.left and facts.total and not facts.error

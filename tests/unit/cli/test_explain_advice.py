@@ -11,7 +11,18 @@ from dray.api.resource import DeviceID, DeviceToleration
 from dray.cli.explain_advice import steps_for
 from dray.cli.explain_answer import Step
 
-from .explain_dumps import claim, device_class, held, load, node, pod, request, template
+from .explain_dumps import (
+    claim,
+    device_class,
+    explain,
+    gpus,
+    held,
+    load,
+    node,
+    pod,
+    request,
+    template,
+)
 
 OBJECTS = [
     node("n"),
@@ -142,3 +153,33 @@ def test_many_claims_to_free_are_counted(tmp_path: Path) -> None:
 def test_a_pool_is_up_to_its_driver(tmp_path: Path) -> None:
     (step,) = steps(tmp_path, kind=ChangeKind.POOL, pool="d/p")
     assert step.note == "only driver d can: look at its pods, and at the slices of pool p"
+
+
+@pytest.mark.parametrize(
+    ("kind", "command", "note"),
+    [
+        pytest.param(
+            "ReplicaSet",
+            "kubectl scale replicaset web -n ml --replicas=…",
+            "one less, or its Deployment: a pod that is merely deleted is made anew by "
+            "ReplicaSet/web",
+            id="scaled",
+        ),
+        pytest.param(
+            "Job",
+            "kubectl delete pod q -n ml",
+            "Job/web may make it anew: end that instead",
+            id="ended",
+        ),
+    ],
+)
+def test_a_pod_that_would_come_back_is_not_just_deleted(
+    tmp_path: Path, kind: str, command: str, note: str
+) -> None:
+    owned = pod("q")
+    owner = {"apiVersion": "apps/v1", "kind": kind, "name": "web", "uid": "w", "controller": True}
+    owned["metadata"]["ownerReferences"] = [owner]
+    dump = [node("a"), gpus("a", 1), device_class(), held("x", "a", ["gpu-0"], "q"), owned]
+    answer = explain(tmp_path, "claim/c", *dump, claim("c"))
+    (step,) = answer.suggestions[0].steps
+    assert (step.command, step.note) == (command, note)

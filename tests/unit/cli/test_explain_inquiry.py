@@ -253,3 +253,23 @@ def test_a_container_is_not_told_of_alternatives(tmp_path: Path) -> None:
     )
     (fewer,) = answer.suggestions
     assert fewer.steps[0].object == "Pod ml/p"
+
+
+def test_a_claim_made_from_a_template_leads_to_its_pod_and_template(tmp_path: Path) -> None:
+    made = claim("p-c0", request(count=3))
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "p", "controller": True}
+    made["metadata"] |= {
+        "annotations": {"resource.kubernetes.io/pod-claim-name": "c0"},
+        "ownerReferences": [owner],
+    }
+    dump = [node("a", unschedulable=True), gpus("a", 2), device_class(), pod("p", "t"), made]
+    answer = explain(tmp_path, "claim/p-c0", *dump, template("t", request(count=3)))
+    assert answer.suggestions[0].steps[0].object == "ResourceClaimTemplate ml/t"
+    led, *others = answer.notes
+    assert led == (
+        'claim ml/p-c0 was made from template "t" for pod p, which has more to say: '
+        "dray explain pod/p -n ml"
+    )
+    assert others == [
+        "1 node is cordoned or tainted: of no matter to a claim alone, but to its pods"
+    ]

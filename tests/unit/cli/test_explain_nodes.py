@@ -10,6 +10,7 @@ import pytest
 from dray.cli.explain_json import to_builtin
 from dray.cli.explain_nodes import opening
 from dray.cli.snapshot import Against
+
 from .explain_dumps import (
     device_class,
     explain,

@@ -185,3 +185,23 @@ def test_a_reason_names_the_claim_where_there_are_several() -> None:
     ]
     found = NodeReport("n", tuple(requests))
     assert text_of(found, shared=True) == "claim ml/a, request gpu: no devices; 4 wanted"
+
+
+def serials(where: str, *values: str) -> dict[str, Any]:
+    found = gpus(where, len(values))
+    for device, value in zip(found["spec"]["devices"], values, strict=True):
+        device["attributes"]["serial"] = {"string": value}
+    return found
+
+
+def test_values_that_differ_between_nodes_are_not_told_of_them_all(tmp_path: Path) -> None:
+    wanted = request(selector='device.attributes["gpu.example.com"].serial == "z"')
+    (found,) = reasons(
+        tmp_path,
+        *(node(name) for name in "abcdefghijklmn"),
+        *(serials(name, f"{name}-0") for name in "abcdefghijklmn"),
+        claim("mine", wanted),
+    )
+    assert len(found.nodes) == 14
+    assert "a-0" not in found.text
+    assert found.text.startswith("request gpu: 1 device: 1 not matching (device.attributes")

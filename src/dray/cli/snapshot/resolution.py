@@ -64,7 +64,16 @@ class Resolver:
             claim = self._snapshot.claims.get(name)
             if claim is None:
                 raise self._no_such(SubjectKind.CLAIM, name, self._snapshot.claims)
-            self._take(claim)
+            self._take(claim, template=self._template_of(name, claim))
+            # A pod without any tolerations and wishes.
+            anyone = PodPlacement(Pod())
+            nodes = self._snapshot.nodes.values()
+            unlike = sum(not anyone.place(node).ok for node in nodes)
+            if claim.status.allocation is None and unlike:
+                which = "1 node is" if unlike == 1 else f"{unlike:,} nodes are"
+                self._notes.append(
+                    f"{which} cordoned or tainted: of no matter to a claim alone, but to its pods"
+                )
             places = {node: Place(node) for node in self._snapshot.nodes}
             return self._subject(reference.kind, name, None, places)
         pod = self._snapshot.pods.get(name)
@@ -103,6 +112,24 @@ class Resolver:
             notes=tuple(self._notes),
             extended=extended,
         )
+
+    def _template_of(self, name: ObjectName, claim: ResourceClaim) -> str:
+        """The template a claim was made from, as far as the pod it was made for tells."""
+        entry = claim.metadata.annotations.get(POD_CLAIM_NAME_ANNOTATION)
+        owner = next((one for one in claim.metadata.owner_references if one.controller), None)
+        if entry is None or owner is None or owner.kind != "Pod":
+            return ""
+        pod = self._snapshot.pods.get(ObjectName(name.namespace, owner.name))
+        entries = pod.spec.resource_claims if pod is not None else ()
+        template = next(
+            (one.resource_claim_template_name for one in entries if one.name == entry), None
+        )
+        made_from = f" from template {quote(template)}" if template else ""
+        self._notes.append(
+            f"claim {name} was made{made_from} for pod {owner.name}, which has more to say: "
+            f"dray explain pod/{owner.name} -n {name.namespace}"
+        )
+        return template or ""
 
     # The pod itself -----------------------------------------------------------------------------
 
