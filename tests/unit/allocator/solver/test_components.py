@@ -123,3 +123,20 @@ def test_parts_are_claims_and_those_under_one_constraint_the_small_ones_first() 
 
 def test_the_whole_is_no_part_of_itself() -> None:
     assert parts_of(problem_of(DEVICES, [claim(request("a"), request("b"))])) == []
+
+
+def test_parts_come_in_one_order_however_often_they_are_asked_for() -> None:
+    """Steps are counted, so what is tried first must not depend on where objects happen to be."""
+    gpus = [device(f"gpu-{i}", attributes={"numa": i % 2, "rack": i % 3}) for i in range(6)]
+    scopes = [("a", "b"), ("a", "c"), ("a", "d"), ("b", "c"), ("b", "d"), ("c", "d")]
+    constraints = tuple(
+        DeviceConstraint(requests=scope, match_attribute=f"{DRIVER}/{('numa', 'rack')[i % 2]}")
+        for i, scope in enumerate(scopes)
+    )
+    asked = claim(*[request(name) for name in "abcd"], constraints=constraints)
+    orders = set()
+    for _ in range(20):
+        problem = problem_of(gpus, [asked])
+        stages = problem.preparation.stages
+        orders.add(tuple(tuple(s.request_index for s in part) for part in parts(problem, stages)))
+    assert orders == {((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))}
