@@ -28,8 +28,8 @@ from dray.validation.intake import DEFAULT_NAMESPACE
 __all__ = ["command"]
 
 HOW_TO_DUMP: Final = (
-    "kubectl get nodes,resourceslices,deviceclasses,resourceclaims,resourceclaimtemplates,pods,"
-    "devicetaintrules -A -o json > dump.json"
+    "kubectl get nodes,resourceslices,deviceclasses,resourceclaims,resourceclaimtemplates,pods "
+    "-A -o json > dump.json"
 )
 
 _PREFIXES: Final = ("pod/", "claim/")

@@ -86,8 +86,9 @@ def _alternatives(
     (changed,) = Situation((claim,), {}).changed((here,)).claims
     request = (changed.spec.devices.requests or ())[place.request]
     value = to_builtins(request)["firstAvailable"]
-    note = f"in place of exactly: the same, then the same with count {change.count}"
-    return Step(where, f"{path}.firstAvailable", value, note=note)
+    removed = (f"{path}.exactly",)
+    note = "in place of exactly"
+    return Step(where, f"{path}.firstAvailable", value, note=note, removed=removed)
 
 
 # Conditions that were dropped have `true` in their place. At either end that can go too.

@@ -87,6 +87,7 @@ class Step:
     value: Any = None  # what the field becomes; None: it goes
     command: str = ""
     note: str = ""
+    removed: tuple[str, ...] = ()  # paths that go along with it
 
 
 class NodeChangeKind(Enum):

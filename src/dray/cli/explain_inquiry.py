@@ -7,6 +7,7 @@ the most and are asked of a few nodes only.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -37,6 +38,9 @@ SUGGESTIONS_MAX: Final = 8
 """Nobody reads more; those of the nearest node are kept."""
 
 _MEASURED: Final = frozenset({ChangeKind.COUNT, ChangeKind.ALTERNATIVE, ChangeKind.FREE})
+
+# How the allocator calls it when a claim asks for more devices than any claim may have.
+_LIMIT: Final = re.compile(r"exceeds the claim limit of (\d+)")
 
 NODES_OPENED_MAX: Final = 3
 """Nodes that are ruled out, have the devices, and are told how to be had."""
@@ -254,6 +258,9 @@ class Inquiry:
         count = sum(len(one.nodes) for one in failed)
         nodes = f" (on {count:,} of {answer.nodes:,} nodes)" if answer.nodes > 1 else ""
         headline = f"{self._subject.title} cannot be judged{nodes}: {failed[0].error}"
+        limit = _LIMIT.search(failed[0].error)
+        if limit is not None:
+            headline += f"; ask for at most {limit[1]} in all"
         claims = self._survey.claims_on(failed[0].nodes[0])
         return replace(
             answer,

@@ -299,12 +299,23 @@ def _change(change: NodeChange | Change) -> dict[str, Any]:
     }
 
 
+def _edits(step: Step) -> Iterable[dict[str, Any]]:
+    """All that is to be set or removed, the field of the step itself included."""
+    if step.path and step.value is not None:
+        yield {"path": step.path, "value": step.value}
+    elif step.path:
+        yield {"path": step.path, "remove": True}
+    for path in step.removed:
+        yield {"path": path, "remove": True}
+
+
 def _steps(steps: Iterable[Step]) -> Iterable[dict[str, Any]]:
     for step in steps:
         yield {
             "object": step.object or None,
             "path": step.path or None,
             "value": step.value,
+            "edits": list(_edits(step)),
             "command": step.command or None,
             "note": step.note or None,
         }

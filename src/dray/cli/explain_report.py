@@ -37,15 +37,20 @@ _COLOURS: Final = {
 
 def lines_of(answer: Answer) -> Iterator[str]:
     """The answer for people."""
-    yield painted(printable(answer.headline), _COLOURS[answer.verdict])
+    # An error in a selector comes with the selector and a mark below it.
+    for line in answer.headline.split("\n"):
+        yield painted(printable(line), _COLOURS[answer.verdict])
     yield from _problems(answer.subject)
-    if answer.verdict is Verdict.UNJUDGED and any(reason.error for reason in answer.reasons):
+    stopped = answer.verdict is Verdict.UNJUDGED and any(one.error for one in answer.reasons)
+    if stopped:
         yield "  A scheduler that meets this error stops, whatever other nodes have."
+        yield from _hints(answer)
     yield from _devices(answer)
     yield from _reasons(answer)
     yield from _closest(answer)
     yield from _suggestions(answer)
-    yield from _hints(answer)
+    if not stopped:
+        yield from _hints(answer)
     yield from _each(answer)
     yield from _section("notes", answer.notes)
     yield from _afterword(answer)
@@ -123,7 +128,9 @@ def _reasons(answer: Answer) -> Iterator[str]:
     width = max(map(len, counts))
     lines = []
     for count, reason in zip(counts, shown, strict=True):
-        lines.append(f"{count:>{width}}  {reason.text}{_with_devices(reason)}")
+        told = reason.error and reason.error in answer.headline
+        text = "cannot be judged, for the error above" if told else reason.text
+        lines.append(f"{count:>{width}}  {text}{_with_devices(reason)}")
         lines.append(f"{'':{width}}  {_names(reason.nodes)}")
     others = reasons[len(shown) :]
     if others:
@@ -225,7 +232,8 @@ def _origin(request: RequestReport, subject: Subject | None) -> str:
 
 def _suggestions(answer: Answer) -> Iterator[str]:
     suggestions = answer.suggestions
-    if not suggestions and answer.closest is not None and answer.closest.requests:
+    helpless = not suggestions and not answer.hints
+    if helpless and answer.closest is not None and answer.closest.requests:
         yield ""
         yield "No change of a request or two, and no claims to free, were found that would help."
     lines: list[str] = []
@@ -249,13 +257,11 @@ def _step(step: Step) -> Iterator[str]:
         return
     if step.value is None:
         yield f"{step.object}: remove {step.path}{note}"
-    elif step.note:
-        yield f"{step.object}: {step.path}{note}"
     elif isinstance(step.value, str) and "\n" in step.value:
         yield f"{step.object}: {step.path}: |-"
         yield from (f"  {line}" for line in step.value.split("\n"))
     else:
-        yield f"{step.object}: {step.path}: {_flow(step.value)}"
+        yield f"{step.object}: {step.path}: {_flow(step.value)}{note}"
 
 
 def _flow(value: Any) -> str:

@@ -72,6 +72,7 @@ class _Program(click.Group):
         "dray validate -f claim.yaml",
         "kubectl get resourceslices -o yaml | dray validate -f -",
         "dray cel 'device.driver == \"gpu.example.com\"' --slices slices.yaml",
+        "dray explain pod/train -n ml -f dump.json",
     ),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )

@@ -134,3 +134,14 @@ def test_every_member_is_in_the_reference(pending: dict[str, Any]) -> None:
         free |= members([step["value"] for step in one["steps"]])
     missing = [name for name in members(pending) - free if not re.search(rf"\b{name}\b", page)]
     assert missing == []
+
+
+def test_edits_say_all_that_changes_about_fields(pending: dict[str, Any]) -> None:
+    steps = [step for one in pending["suggestions"] for step in one["steps"]]
+    edits = {step["path"]: step["edits"] for step in steps if step["path"]}
+    request = "spec.spec.devices.requests[0]"
+    first, second = edits[f"{request}.firstAvailable"]
+    assert [one["count"] for one in first["value"]] == [4, 3]
+    assert second == {"path": f"{request}.exactly", "remove": True}
+    path = f"{request}.exactly.selectors[0]"
+    assert edits[path] == [{"path": path, "remove": True}]

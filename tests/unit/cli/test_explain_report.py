@@ -78,8 +78,10 @@ def test_what_does_not_fit_shows_the_closest_node_and_what_would_help(tmp_path: 
         "  1. on a: ask for 2 instead of 3 in request gpu of claim ml/c\n"
         "     ResourceClaim ml/c: spec.devices.requests[0].exactly.count: 2\n"
         "  2. on a: accept 2 in request gpu of claim ml/c where there are not 3 (firstAvailable)\n"
-        "     ResourceClaim ml/c: spec.devices.requests[0].firstAvailable "
-        "(in place of exactly: the same, then the same with count 2)\n"
+        "     ResourceClaim ml/c: spec.devices.requests[0].firstAvailable: "
+        "[{name: preferred, deviceClassName: gpu, allocationMode: ExactCount, count: 3}, "
+        "{name: fewer, deviceClassName: gpu, allocationMode: ExactCount, count: 2}] "
+        "(in place of exactly)\n"
         "  3. on a: free claim ml/x (1 device)\n"
         "     kubectl delete pod p -n ml\n"
         "  The spec of a claim or template cannot be edited: replace it, and the pod."
@@ -215,3 +217,21 @@ def test_names_that_would_act_on_a_terminal_are_escaped() -> None:
     answer = Answer(Verdict.FITS, "pod \x1b[31m", notes=("a\nb",), nodes=1)
     assert text(answer).startswith("pod \\x1b[31m\n")
     assert "a\\nb" in text(answer)
+
+
+def test_an_error_is_told_once_and_its_mending_before_the_nodes(tmp_path: Path) -> None:
+    wanted = request(selector='device.attributes["gpu.example.com"].modle == "H100"')
+    said = told(tmp_path, "claim/c", node("a"), gpus("a", 1), claim("c", wanted))
+    assert said.count("no such key") == 1
+    assert said.index("did you mean") < said.index("why not")
+
+
+def test_more_devices_than_a_claim_may_have_are_told_how_many_it_may(tmp_path: Path) -> None:
+    said = told(tmp_path, "claim/c", node("a"), gpus("a", 1), claim("c", request(count=1000)))
+    assert said.split("\n")[0].endswith("; ask for at most 32 in all")
+
+
+def test_nobody_is_told_that_nothing_helps_where_a_hint_does(tmp_path: Path) -> None:
+    wanted = request(selector='device.driver == "gpu.exmple.com"')
+    said = told(tmp_path, "claim/c", node("a"), gpus("a", 1), claim("c", wanted))
+    assert ("No change" in said) != ("selectors that look wrong" in said)
