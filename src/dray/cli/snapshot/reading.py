@@ -12,7 +12,8 @@ Where one object is there more than once, the last one counts: a dump can be fol
 changed copy of one of its objects, to see what the change would do. Copies that differ are noted.
 
 What cannot be read at all is an error if it is of resource.k8s.io, since an answer without it would
-be wrong; a node or pod that cannot be read is noted and passed over.
+be wrong; a node or pod that cannot be read is noted and passed over, and so is a claim or a
+template of another namespace than the one that is asked about, unless it holds devices.
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ __all__ = ["Contents", "read_contents"]
 NOTES_PER_TOPIC_MAX: Final = 5
 ERRORS_PER_OBJECT_MAX: Final = 3
 PROBLEMS_MAX: Final = 100
+TEXT_SHOWN_MAX: Final = 80
 KINDS_COUNTED_MAX: Final = 200
 
 _GROUP: Final = "resource.k8s.io"
@@ -104,11 +106,15 @@ def read_contents(
     """All objects in these files; Unreadable, with all there is to say, if one cannot be read."""
     reader = _Reader(gates, now, namespace)
     for found, file in _manifests(paths, standard_input):
-        reader.take(found, file)
+        if found is None:
+            reader.note_empty(file)
+        else:
+            reader.take(found, file)
     if reader.problems:
         raise Unreadable(reader.problems[:PROBLEMS_MAX])
     if not reader.documents:
-        raise CommandError(f"no objects in {listed([_file(path) for path in paths])}")
+        why = f"; {reader.others[0]}" if reader.others else ""
+        raise CommandError(f"no objects in {listed([_file(path) for path in paths])}{why}")
     return reader.contents()
 
 
@@ -141,6 +147,7 @@ class _Reader:
     def __init__(self, gates: FeatureGates, now: Time, namespace: str) -> None:
         self.documents = 0
         self.problems: list[ManifestError] = []
+        self.others: list[str] = []  # what there is in place of objects
         self._gates = gates
         self._now = now
         self._namespace = namespace
@@ -160,6 +167,11 @@ class _Reader:
             pod_notes=self._pod_notes,
             notes=tuple(self._notes),
         )
+
+    def note_empty(self, file: str) -> None:
+        """Note a file that has nothing in it."""
+        if self._notes.wants("files"):
+            self._notes.add("files", f"{file} is empty")
 
     def take(self, found: RawObject | Manifest | EmptyList | ManifestError, file: str) -> None:
         if isinstance(found, RawObject):
@@ -276,6 +288,14 @@ class _Reader:
         if name not in self._passed_over and len(self._passed_over) >= KINDS_COUNTED_MAX:
             name = "other"
         self._passed_over[name] += 1
+        other = _no_object(value)
+        if other:
+            self.documents -= 1
+            text = f"{file}:{manifest.line}: passed over: {other}"
+            if self._notes.wants("files"):
+                self._notes.add("files", text)
+            self.others.append(text)
+            return
         try:
             scheme.find_kind(*_type_texts(value))
         except DecodeError as error:
@@ -292,15 +312,21 @@ class _Reader:
     def _note_unread(
         self, type_: type[Object], error: DecodeError, manifest: Manifest, file: str
     ) -> None:
-        if type_ not in (Node, Pod):
+        metadata = manifest.value.get("metadata")
+        told = metadata if isinstance(metadata, dict) else {}
+        namespace = str(told.get("namespace") or self._namespace)
+        # What a pod uses is in its own namespace, but devices may be held from everywhere.
+        apart = (
+            type_ in (ResourceClaim, ResourceClaimTemplate)
+            and namespace != self._namespace
+            and not _is_allocated(manifest.value)
+        )
+        if type_ not in (Node, Pod) and not apart:
             for one in (error, *error.others):
                 rule = f"{_place(manifest)} ({_title(manifest.value)}): {one}{decoding_hint(one)}"
                 self._problem(ManifestError(rule, manifest.line_of(one.path), file=file))
             return
         if type_ is Pod:
-            metadata = manifest.value.get("metadata")
-            told = metadata if isinstance(metadata, dict) else {}
-            namespace = str(told.get("namespace") or self._namespace)
             self._unread_pods[ObjectName(namespace, str(told.get("name") or ""))] = str(error)
         topic = f"unreadable {type_.__name__}"
         if self._notes.wants(topic):
@@ -343,7 +369,8 @@ def _strict_texts(
 
 def _manifests(
     paths: Sequence[str], standard_input: BinaryIO | None
-) -> Iterator[tuple[RawObject | Manifest | EmptyList | ManifestError, str]]:
+) -> Iterator[tuple[RawObject | Manifest | EmptyList | ManifestError | None, str]]:
+    """What files hold, each with the file; None for a file that holds nothing."""
     for path in find_files(paths):
         if isinstance(path, ManifestError):
             yield path, ""
@@ -357,8 +384,12 @@ def _manifests(
         if data.startswith(_GZIP):
             yield ManifestError("is compressed by gzip: unpack it first", file=file), file
             continue
+        empty = True
         for found in read_raw(data):
+            empty = False
             yield (found.in_file(file) if isinstance(found, ManifestError) else found), file
+        if empty:
+            yield None, file
 
 
 def _file(path: str) -> str:
@@ -372,6 +403,21 @@ def _type_texts(value: Any) -> tuple[str, str]:
     if not isinstance(api_version, str) or not isinstance(kind, str):
         return "", ""
     return api_version, kind
+
+
+def _no_object(value: Any) -> str:
+    """What there is in place of an object: what kubectl says, or shows to people; else nothing."""
+    if isinstance(value, str):
+        begins = shorten(" ".join(value.split()), characters_max=TEXT_SHOWN_MAX)
+        return f"this is no object but text: {begins}"
+    if isinstance(value, dict) and value.get("kind") == "Status":
+        message = value.get("message")
+        said = shorten(message, characters_max=TEXT_SHOWN_MAX) if isinstance(message, str) else "?"
+        return f"this is no object but an answer of the server: {said}"
+    if isinstance(value, dict) and "kind" not in value and "apiVersion" not in value:
+        keys = shorten(", ".join(map(str, value)), characters_max=TEXT_SHOWN_MAX)
+        return f"this is no object, it has neither apiVersion nor kind: {keys}"
+    return ""
 
 
 def _type_of(value: Any) -> type[Object] | None:

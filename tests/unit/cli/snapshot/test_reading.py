@@ -199,7 +199,7 @@ def test_names_that_are_left_open_stay_apart(load: Load) -> None:
         ("a: [\n", "b.yaml:1:5: not YAML"),
         (
             CLAIM.replace("exactly: {", "exactly: {count: two, "),
-            "b.yaml:9: document 1 (ResourceClaim ml/gpu): spec.devices.requests[0].exactly.count",
+            "b.yaml:9: document 1 (ResourceClaim default/gpu): spec.devices.requests[0].",
         ),
         (CLAIM.replace("k8s.io/v1", "k8s.io/v1alpha2"), "ResourceClaim exists in"),
     ],
@@ -207,7 +207,7 @@ def test_names_that_are_left_open_stay_apart(load: Load) -> None:
 )
 def test_what_cannot_be_read_says_where(load: Load, text: str, message: str) -> None:
     with pytest.raises(Unreadable) as caught:
-        load(NODE, text)
+        load(NODE, text.replace("namespace: ml", "namespace: default"))
     assert message in caught.value.message
 
 
@@ -320,3 +320,40 @@ def test_an_object_of_a_large_list_that_cannot_be_read_is_named(
     with pytest.raises(Unreadable) as caught:
         load(as_json(DUMP).replace('"device": "g"', f'"device": {"7" * 2000}'))
     assert "items[10]: not JSON we read" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        pytest.param("NAME READY\na 0/1\n", "no object but text: NAME READY a 0/1", id="table"),
+        pytest.param(
+            "Error from server (Forbidden): nodes is forbidden\n",
+            "neither apiVersion nor kind: Error from server (Forbidden)",
+            id="error",
+        ),
+        pytest.param(
+            '{"kind": "Status", "apiVersion": "v1", "message": "forbidden"}',
+            "no object but an answer of the server: forbidden",
+            id="status",
+        ),
+        pytest.param("", "b.yaml is empty", id="empty"),
+    ],
+)
+def test_a_file_without_any_object_is_named(load: Load, text: str, said: str) -> None:
+    (note,) = load(NODE, text).notes
+    assert said in note
+
+
+def test_files_without_objects_alone_are_an_error_that_says_what_they_are(load: Load) -> None:
+    with pytest.raises(CommandError, match=r"no objects in .*: this is no object but text: hello"):
+        load("hello\n")
+
+
+def test_a_claim_of_another_namespace_that_cannot_be_read_is_passed_over(load: Load) -> None:
+    broken = "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nspec: 3\nmetadata:\n  name: c\n"
+    (note,) = load(NODE, f"{broken}  namespace: elsewhere\n").notes
+    assert "ResourceClaim elsewhere/c is passed over" in note
+    with pytest.raises(Unreadable):
+        load(NODE, broken)
+    with pytest.raises(Unreadable):
+        load(NODE, f"{broken}  namespace: elsewhere\nstatus: {{allocation: {{}}}}\n")
