@@ -114,7 +114,7 @@ def _glimpse(context: click.Context) -> Snapshot | None:
 @click.option(
     "--node", metavar="NAME", shell_complete=_complete_node, help="Look at this node only."
 )
-@click.option("-v", "--all-nodes", is_flag=True, help="A line for every node as well.")
+@click.option("-v", "--all-nodes", is_flag=True, help="A line for every node, and all notes.")
 @click.option(
     "--feature-gates",
     multiple=True,

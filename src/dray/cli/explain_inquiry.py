@@ -25,7 +25,15 @@ from dray.cli.explain_hints import selector_hints
 from dray.cli.explain_nodes import CHANGEABLE, opening
 from dray.cli.explain_reasons import as_close, closest_first, combined, excluded, text_of
 from dray.cli.explain_survey import DeviceSurvey, Finding, allocator_for
-from dray.cli.snapshot import ObjectName, ProblemKind, Snapshot, Subject, SubjectKind
+from dray.cli.snapshot import (
+    AllocatedClaim,
+    ObjectName,
+    ProblemKind,
+    Snapshot,
+    Subject,
+    SubjectKind,
+    WantedClaim,
+)
 from dray.cli.snapshot.names import hint_for, listed
 from dray.errors import quote
 
@@ -168,10 +176,35 @@ class Inquiry:
     def _notes(self) -> Iterator[str]:
         snapshot = self._snapshot
         yield from self._reserved()
-        yield from snapshot.notes
+        subjects = snapshot.note_subjects
+        used = self._used
+        apart = [one for one in snapshot.notes if one in subjects and subjects[one] not in used]
+        if self._every:
+            apart = []
+        yield from (one for one in snapshot.notes if one not in apart)
+        if apart:
+            what = "1 note" if len(apart) == 1 else f"{len(apart)} notes"
+            yield f"{what} on objects that are not used here (-v shows them)"
         asks = self._subject.claims or self._subject.extended
         if asks and not snapshot.slices:
             yield "the dump has no devices at all: kubectl get resourceslices -o yaml"
+
+    @property
+    def _used(self) -> frozenset[str]:
+        """The claims, templates and classes the answer depends on, as `Kind name`."""
+        used = set()
+        claims: list[WantedClaim | AllocatedClaim] = [*self._subject.claims]
+        for one in (*claims, *self._subject.allocated):
+            used.add(f"ResourceClaim {one.name}")
+            used.add(f"ResourceClaimTemplate {one.name.namespace}/{one.template}")
+            for request in one.claim.spec.devices.requests or ():
+                classes = [each.device_class_name for each in request.first_available]
+                if request.exactly is not None:
+                    classes.append(request.exactly.device_class_name)
+                used.update(f"DeviceClass {name}" for name in classes)
+        if self._subject.extended is not None:
+            used.update(f"DeviceClass {name}" for name in self._subject.extended.classes.values())
+        return frozenset(used)
 
     def _reserved(self) -> Iterator[str]:
         """Whom a claim is for, that has its devices."""

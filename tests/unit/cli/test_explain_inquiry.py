@@ -273,3 +273,15 @@ def test_a_claim_made_from_a_template_leads_to_its_pod_and_template(tmp_path: Pa
     assert others == [
         "1 node is cordoned or tainted: of no matter to a claim alone, but to its pods"
     ]
+
+
+def test_notes_on_objects_that_are_not_used_are_counted(tmp_path: Path) -> None:
+    wrong = template("other", request("Not_A_Name"))
+    dump = [*FLEET, template("t", request()), pod("p", "t"), wrong]
+    assert explain(tmp_path, "pod/p", *dump).notes == (
+        "1 note on objects that are not used here (-v shows them)",
+    )
+    (note,) = explain(tmp_path, "pod/p", *dump, every=True).notes
+    assert "ResourceClaimTemplate ml/other" in note
+    (note,) = explain(tmp_path, "pod/q", *dump, pod("q", "other")).notes
+    assert "ResourceClaimTemplate ml/other" in note

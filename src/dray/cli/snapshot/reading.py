@@ -76,6 +76,9 @@ _TYPES: Final[Mapping[tuple[str, str], type[Object]]] = {
     (_GROUP, "ResourceSlice"): ResourceSlice,
 }
 
+# Kinds of which a question uses some objects and leaves the others alone.
+_ON_DEMAND: Final = frozenset({DeviceClass, ResourceClaim, ResourceClaimTemplate})
+
 O = TypeVar("O", bound=Object)  # noqa: E741  # T is for times here
 
 
@@ -88,6 +91,7 @@ class Contents:
     unread_pods: Mapping[ObjectName, str]  # why
     pod_notes: Mapping[ObjectName, tuple[str, ...]]  # of interest once somebody asks for the pod
     notes: tuple[str, ...]
+    subjects: Mapping[str, str]  # notes on single objects that only some care for → `Kind name`
 
     def of(self, kind: type[O]) -> dict[ObjectName, O]:
         """All objects of a kind, in the order they came in."""
@@ -158,6 +162,7 @@ class _Reader:
         self._unread_pods: dict[ObjectName, str] = {}
         self._pod_notes: dict[ObjectName, tuple[str, ...]] = {}
         self._unnamed = 0
+        self._subjects: dict[str, str] = {}
 
     def contents(self) -> Contents:
         return Contents(
@@ -166,6 +171,7 @@ class _Reader:
             unread_pods=self._unread_pods,
             pod_notes=self._pod_notes,
             notes=tuple(self._notes),
+            subjects=self._subjects,
         )
 
     def note_empty(self, file: str) -> None:
@@ -229,11 +235,17 @@ class _Reader:
         if errors and self._notes.wants(topic):
             for error in errors[:ERRORS_PER_OBJECT_MAX]:
                 place = f"{file}:{manifest.line_of(error.field)}"
-                self._notes.add(topic, f"{place}: {_title(value)}: {error}")
+                self._note_on(obj, topic, f"{place}: {_title(value)}: {error}")
             if len(errors) > ERRORS_PER_OBJECT_MAX:
                 more = len(errors) - ERRORS_PER_OBJECT_MAX
-                self._notes.add(topic, f"{_title(value)} breaks {more} more rules: dray validate")
+                text = f"{_title(value)} breaks {more} more rules: dray validate"
+                self._note_on(obj, topic, text)
         return obj if received.decoded.metadata.name else self._renamed(obj)
+
+    def _note_on(self, obj: Object, topic: str, text: str) -> None:
+        self._notes.add(topic, text)
+        if type(obj) in _ON_DEMAND:
+            self._subjects[text] = f"{obj.kind} {_name_of(obj)}"
 
     def _read_plain(self, manifest: Manifest, file: str) -> Object:
         """An object whose rules do not matter here."""

@@ -76,6 +76,7 @@ class Snapshot:
     nodes_made_up: bool = False  # from what slices say, without labels and taints
     passed_over: Mapping[str, int] = field(default_factory=dict)  # how many, by kind
     notes: tuple[str, ...] = ()
+    note_subjects: Mapping[str, str] = field(default_factory=dict)  # note → `Kind name`
     unread_pods: Mapping[ObjectName, str] = field(default_factory=dict)  # why
     pod_notes: Mapping[ObjectName, tuple[str, ...]] = field(default_factory=dict)
 
@@ -113,6 +114,7 @@ class Snapshot:
             nodes_made_up=fleet.made_up,
             passed_over=MappingProxyType(contents.passed_over),
             notes=(*contents.notes, *fleet.notes),
+            note_subjects=MappingProxyType(contents.subjects),
             unread_pods=MappingProxyType(contents.unread_pods),
             pod_notes=MappingProxyType(contents.pod_notes),
         )
