@@ -100,10 +100,13 @@ class Bounds:
         return self._unservable_together([], range(position, horizon), self._useless(position))
 
     def hopeless_after(self, position: int, view: WantView, ordinal: int, start: int) -> bool:
-        """Whether the rest of a want and the stages after it cannot all be served."""
-        horizon = self._horizon[position]
-        if horizon == position:
+        """Whether the rest of a want and the stages after it cannot all be served.
+
+        Other alternatives of its stage may end in an error, but not on this way.
+        """
+        if view.raising:
             return False
+        horizon = self._horizon[position + 1]
         useless = self._useless(position)
         mask = self._choosable(view, useless, ordinal, start)
         needed = view.needed - ordinal
