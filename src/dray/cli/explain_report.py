@@ -26,6 +26,9 @@ HOLDERS_MAX: Final = 5
 LINES_MAX: Final = 1_000
 """Nodes that are told one by one, if asked for."""
 
+FLOW_CHARACTERS_MAX: Final = 160
+"""Of a value on one line; longer ones get lines of their own."""
+
 _COLOURS: Final = {
     Verdict.FITS: "green",
     Verdict.ALLOCATED: "green",
@@ -260,8 +263,26 @@ def _step(step: Step) -> Iterator[str]:
     elif isinstance(step.value, str) and "\n" in step.value:
         yield f"{step.object}: {step.path}: |-"
         yield from (f"  {line}" for line in step.value.split("\n"))
+    elif len(flow := _flow(step.value)) <= FLOW_CHARACTERS_MAX:
+        yield f"{step.object}: {step.path}: {flow}{note}"
     else:
-        yield f"{step.object}: {step.path}: {_flow(step.value)}{note}"
+        yield f"{step.object}: {step.path}:{note}"
+        block = yaml.dump(step.value, Dumper=_Block, width=2**20, sort_keys=False)
+        yield from (f"  {line}" for line in block.rstrip().split("\n"))
+
+
+class _Block(yaml.SafeDumper):
+    """YAML that keeps the lines of texts apart."""
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    # YAML has no block form for lines that end in blanks.
+    block = "\n" in text and not any(line != line.rstrip() for line in text.split("\n"))
+    tag = "tag:yaml.org,2002:str"
+    return dumper.represent_scalar(tag, text, style="|" if block else None)
+
+
+_Block.add_representer(str, _text)
 
 
 def _flow(value: Any) -> str:

@@ -235,3 +235,16 @@ def test_nobody_is_told_that_nothing_helps_where_a_hint_does(tmp_path: Path) -> 
     wanted = request(selector='device.driver == "gpu.exmple.com"')
     said = told(tmp_path, "claim/c", node("a"), gpus("a", 1), claim("c", wanted))
     assert ("No change" in said) != ("selectors that look wrong" in said)
+
+
+def test_a_long_value_is_written_as_people_would_write_it() -> None:
+    expression = "device.driver == 'a' &&\ndevice.driver != 'b'"
+    value = [{"name": f"choice-{i}", "expression": expression} for i in range(4)]
+    lines = list(explain_report._step(Step("Pod ml/train", "spec.things", value)))
+    assert lines[0] == "Pod ml/train: spec.things:"
+    assert lines[1:5] == [
+        "  - name: choice-0",
+        "    expression: |-",
+        "      device.driver == 'a' &&",
+        "      device.driver != 'b'",
+    ]
