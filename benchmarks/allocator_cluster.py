@@ -193,7 +193,7 @@ class Placer:
         """Which nodes fit: the seconds it took, and how many."""
         (claim,) = _pods(document, 1)
         start = perf_counter()
-        fitting = list(self.fleet.survey([claim]).fitting())
+        fitting = self.fleet.survey([claim]).fitting()
         return perf_counter() - start, len(fitting)
 
     def ask_all_devices(self, document: Object) -> tuple[float, int]:
@@ -212,9 +212,13 @@ class Placer:
         self._placed.clear()
 
 
+_NUMBERS = itertools.count()
+
+
 def _pods(document: Object, count: int) -> list[ResourceClaim]:
+    """Claims of that many pods, with names that none had before."""
     claim = decode(json.dumps(document).encode(), ResourceClaim)
     return [
-        replace(claim, metadata=replace(claim.metadata, name=f"claim-{index}"))
-        for index in range(count)
+        replace(claim, metadata=replace(claim.metadata, name=f"claim-{next(_NUMBERS)}"))
+        for _ in range(count)
     ]
