@@ -1,25 +1,14 @@
-"""Kubernetes' own allocator, in a process that does one round when told.
-
-The process is tests/oracle/allocbench; it times itself, so what passes through the pipe does not
-count. Building it needs Go.
-"""
+"""Kubernetes' own allocator, in a process that does one round when told."""
 
 from __future__ import annotations
 
-import json
-import shutil
-import subprocess
 from collections.abc import Iterable, Sequence
-from pathlib import Path
-from types import TracebackType
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, NamedTuple
 
+from benchmarks.yardstick import Yardstick
 from dray.api.resource import DeviceID
 
 __all__ = ["AllocatorGo", "Object", "Placed", "Solved"]
-
-SOURCE: Final = Path(__file__).resolve().parent.parent / "tests" / "oracle" / "allocbench"
-BINARY: Final = SOURCE.parent / ".build" / "allocbench"
 
 Object = dict[str, Any]
 """An object of the API, as JSON."""
@@ -41,34 +30,12 @@ class Placed(NamedTuple):
     devices: tuple[DeviceID, ...]
 
 
-class AllocatorGo:
-    """The process. `available` says whether there can be one."""
+class AllocatorGo(Yardstick):
+    """The process, tests/oracle/allocbench."""
 
     def __init__(self, *, deadline_seconds: float) -> None:
         """The deadline is for one case."""
-        subprocess.run(["go", "build", "-o", BINARY, "."], cwd=SOURCE, check=True)
-        self._process = subprocess.Popen(
-            [BINARY, f"-deadline={deadline_seconds}s"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    @staticmethod
-    def available() -> bool:
-        return shutil.which("go") is not None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        # It ends when there is nothing left to read.
-        self._process.communicate()
+        super().__init__("allocbench", f"-deadline={deadline_seconds}s")
 
     def solve(self, case: Object, *, repeats: int) -> Solved:
         """Make an allocator and ask it about the node of a case, on average of some repeats."""
@@ -114,17 +81,6 @@ class AllocatorGo:
     def heap_bytes(self, claims: Sequence[Object] = ()) -> int:
         """Memory in use; with claims, while an allocator is that was asked about every node."""
         return int(self._ask(operation="heap", claims=claims)["bytes"])
-
-    def _ask(self, **command: object) -> Object:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(command) + "\n")
-        self._process.stdin.flush()
-        line = self._process.stdout.readline()
-        if not line:
-            raise RuntimeError("the program ended; what it wrote to stderr says why")
-        answer: Object = json.loads(line)
-        return answer
 
 
 def _names(devices: Iterable[DeviceID]) -> list[Object]:
