@@ -141,7 +141,7 @@ class Inventory:
                 pool = self._pools[pool_id].seen_from(node)
             except UnreadableSelection as error:
                 # The slice that came first is the one to complain about.
-                if unreadable is None or error.order < unreadable.order:
+                if unreadable is None or error.sequence < unreadable.sequence:
                     unreadable = error
                 continue
             if pool is not None:

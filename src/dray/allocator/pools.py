@@ -31,9 +31,9 @@ __all__ = ["Pool", "PoolRecord", "SliceRecord", "UnreadableSelection", "supporte
 class UnreadableSelection(AllocationError):
     """A slice's node selector cannot be parsed; `sequence` tells which slice came first."""
 
-    def __init__(self, message: str, *, shared: bool, sequence: int) -> None:
+    def __init__(self, message: str, *, sequence: int) -> None:
         super().__init__(message)
-        self.order = (shared, sequence)
+        self.sequence = sequence
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -235,7 +235,6 @@ class PoolRecord:
             raise UnreadableSelection(
                 f"gather pool information: failed to perform node selection for slice "
                 f"{record.name}: {error}",
-                shared=True,
                 sequence=record.sequence,
             ) from None
         for device in record.devices:
@@ -246,7 +245,6 @@ class PoolRecord:
                 raise UnreadableSelection(
                     f"gather pool information: failed to perform node selection for device "
                     f"{device.name} in slice {record.name}: {error}",
-                    shared=True,
                     sequence=record.sequence,
                 ) from None
         return False
