@@ -7,8 +7,14 @@
     │   ├── BadRequest
     │   │   └── DecodeError     bytes that are not the object they claim to be, with the JSON path
     │   ├── Unauthorized · Forbidden · NotFound · AlreadyExists · Conflict · Expired
+    │   ├── MethodNotAllowed · NotAcceptable · UnsupportedMediaType · RequestEntityTooLarge
     │   ├── Invalid         every FieldError at once, each with path, value and rule
-    │   └── TooManyRequests · Unavailable        carry retry_after_seconds
+    │   └── TooManyRequests · Unavailable · Timeout        carry retry_after_seconds
+    ├── StoreError          the store cannot do what it was asked to; nothing was changed
+    │   ├── RevisionConflict    the key is not at the revision the writer expected
+    │   ├── RevisionCompacted   history that is no longer kept
+    │   ├── StoreUnavailable    disk full, read-only, held by another process, closed
+    │   └── StoreCorrupt        what is on disk is not what was written
     ├── TransportError      never arrived, or never answered
     ├── DriverError         names driver, claim and device
     ├── CELError            source, position, caret
@@ -47,13 +53,23 @@ __all__ = [
     "Forbidden",
     "InternalError",
     "Invalid",
+    "MethodNotAllowed",
+    "NotAcceptable",
     "NotFound",
     "ParseError",
+    "RequestEntityTooLarge",
+    "RevisionCompacted",
+    "RevisionConflict",
     "StatusDetails",
+    "StoreCorrupt",
+    "StoreError",
+    "StoreUnavailable",
+    "Timeout",
     "TooManyRequests",
     "TransportError",
     "Unauthorized",
     "Unavailable",
+    "UnsupportedMediaType",
     "error_from_status",
     "quote",
     "shorten",
@@ -260,6 +276,34 @@ class Expired(APIError):
     reason = "Expired"
 
 
+class MethodNotAllowed(APIError):
+    """The resource exists but does not do this."""
+
+    code = 405
+    reason = "MethodNotAllowed"
+
+
+class NotAcceptable(APIError):
+    """None of the forms the client accepts is one we can answer in."""
+
+    code = 406
+    reason = "NotAcceptable"
+
+
+class RequestEntityTooLarge(APIError):
+    """The body is larger than the server reads."""
+
+    code = 413
+    reason = "RequestEntityTooLarge"
+
+
+class UnsupportedMediaType(APIError):
+    """The body is in a form we do not read."""
+
+    code = 415
+    reason = "UnsupportedMediaType"
+
+
 class TooManyRequests(APIError):
     """The caller asks too often; `details.retry_after_seconds` says when to come back."""
 
@@ -272,6 +316,47 @@ class Unavailable(APIError):
 
     code = 503
     reason = "ServiceUnavailable"
+
+
+class Timeout(APIError):
+    """The answer did not come in time; `details.retry_after_seconds` says when to come back."""
+
+    code = 504
+    reason = "Timeout"
+
+
+# The store -------------------------------------------------------------------------------------
+
+
+class StoreError(DrayError):
+    """The store cannot do what it was asked to. Nothing was changed."""
+
+
+class RevisionConflict(StoreError):
+    """A key is not at the revision its writer expected: somebody else was there first."""
+
+    def __init__(self, key: str, *, expected: int, found: int) -> None:
+        super().__init__(f"{key} is at revision {found}, not at {expected}")
+        self.key = key
+        self.expected = expected
+        self.found = found
+
+
+class RevisionCompacted(StoreError):
+    """A revision is older than the history that is kept."""
+
+    def __init__(self, revision: int, *, oldest: int) -> None:
+        super().__init__(f"revision {revision} is no longer kept, the oldest is {oldest}")
+        self.revision = revision
+        self.oldest = oldest
+
+
+class StoreUnavailable(StoreError):
+    """The store cannot be used now: the message names the file and what is wrong with it."""
+
+
+class StoreCorrupt(StoreError):
+    """What is on disk is not what was written: the message names the file and the place."""
 
 
 # Field errors ----------------------------------------------------------------------------------
@@ -426,8 +511,13 @@ _ON_THE_WIRE: Final = (
     Conflict,
     Expired,
     Invalid,
+    MethodNotAllowed,
+    NotAcceptable,
+    RequestEntityTooLarge,
+    UnsupportedMediaType,
     TooManyRequests,
     Unavailable,
+    Timeout,
 )
 _BY_REASON: Final = {kind.reason: kind for kind in _ON_THE_WIRE}
 # AlreadyExists and Conflict share a code; without a reason it is a conflict.
