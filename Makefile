@@ -18,11 +18,11 @@ venv: $(STAMP) ## Make the virtual environment
 $(STAMP): pyproject.toml
 ifneq ($(UV),)
 	$(UV) venv -q --allow-existing --python $(PYTHON) $(VENV)
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(UV) pip install -q -e '.[cli,fleet]' --group dev
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(UV) pip install -q -e '.[cli,fleet,server]' --group dev
 else
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install -q -e '.[cli,fleet]' --group dev
+	$(BIN)/python -m pip install -q -e '.[cli,fleet,server]' --group dev
 endif
 	@touch $@
 

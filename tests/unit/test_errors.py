@@ -57,10 +57,10 @@ def test_every_api_error_survives_the_wire(kind: type[APIError]) -> None:
         pytest.param({"code": 404}, NotFound, 404, "NotFound", id="code-alone"),
         pytest.param({"code": 409}, Conflict, 409, "Conflict", id="code-of-two"),
         pytest.param(
-            {"code": 405, "reason": "MethodNotAllowed"},
+            {"code": 418, "reason": "Teapot"},
             APIError,
-            405,
-            "MethodNotAllowed",
+            418,
+            "Teapot",
             id="reason-without-class",
         ),
         pytest.param({"code": 410, "reason": "Gone"}, APIError, 410, "Gone", id="gone"),

@@ -1,0 +1,57 @@
+"""What an admission plugin gets to see, and what it may do.
+
+Plugins come in two passes over the same chain: first each may return a changed object (`admit`),
+then, after the object was prepared and validated, each may refuse it (`validate`), raising the
+APIError the client gets. Objects are typed, at their hub version; custom resources are Unstructured
+and only concern plugins that look at metadata alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Protocol
+
+from dray.api.meta import DeleteOptions
+from dray.server.resources import Resource
+from dray.server.user import User
+
+__all__ = ["AdmissionRequest", "Operation", "Plugin"]
+
+
+class Operation(Enum):
+    """What is about to happen to the object."""
+
+    CREATE = "CREATE"
+    UPDATE = "UPDATE"
+    DELETE = "DELETE"
+    CONNECT = "CONNECT"
+
+
+@dataclass(frozen=True, slots=True)
+class AdmissionRequest:
+    """A write on its way to the store."""
+
+    operation: Operation
+    resource: Resource
+    user: User
+    namespace: str = ""
+    name: str = ""  # empty when the name is yet to be generated
+    subresource: str = ""
+    dry_run: bool = False
+    # Typed hub objects (or the subresource's own body: Binding, Eviction, TokenRequest, Scale).
+    # `object` is None on DELETE, `old` is None on CREATE.
+    object: Any = None
+    old: Any = None
+    delete_options: DeleteOptions | None = None
+
+
+class Plugin(Protocol):
+    """One admission plugin; both methods may be left as they are inherited."""
+
+    def admit(self, request: AdmissionRequest) -> Any:
+        """The object to go on with; `request.object` if there is nothing to change."""
+        return request.object
+
+    def validate(self, request: AdmissionRequest) -> None:
+        """Raise an APIError to refuse."""

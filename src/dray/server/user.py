@@ -1,0 +1,70 @@
+"""Who is asking, and what for: the two values every decision about a request starts from.
+
+Upstream counterpart: apiserver pkg/authentication/user, pkg/authorization/authorizer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+__all__ = [
+    "ALL_AUTHENTICATED",
+    "ALL_UNAUTHENTICATED",
+    "ANONYMOUS",
+    "SYSTEM",
+    "SYSTEM_MASTERS",
+    "Attributes",
+    "Decision",
+    "User",
+]
+
+SYSTEM_MASTERS: Final = "system:masters"
+ALL_AUTHENTICATED: Final = "system:authenticated"
+ALL_UNAUTHENTICATED: Final = "system:unauthenticated"
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """An identity, as some authenticator established it."""
+
+    name: str
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+ANONYMOUS: Final = User("system:anonymous", groups=(ALL_UNAUTHENTICATED,))
+
+# The server itself, when it writes what it keeps in order.
+SYSTEM: Final = User("system:apiserver", groups=(SYSTEM_MASTERS, ALL_AUTHENTICATED))
+
+
+@dataclass(frozen=True, slots=True)
+class Attributes:
+    """What a request wants to do, in the words authorizers understand.
+
+    Either a resource is asked for, or, if `resource` is empty, a path.
+    """
+
+    user: User
+    verb: (
+        str  # get, list, watch, create, update, patch, delete, deletecollection, or a path's method
+    )
+    group: str = ""
+    version: str = ""
+    resource: str = ""  # plural
+    subresource: str = ""
+    namespace: str = ""
+    name: str = ""
+    path: str = ""
+    field_selector: str = ""  # as the request wrote it
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What an authorizer thinks: yes, no, or (None) nothing at all."""
+
+    allowed: bool | None
+    reason: str = ""
