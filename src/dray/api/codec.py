@@ -37,6 +37,7 @@ __all__ = [
     "Decoded",
     "decode",
     "decode_builtins",
+    "decode_plain",
     "decode_strict",
     "encode",
     "parse_json",
@@ -71,6 +72,12 @@ class Decoded(Generic[S]):
 
 def decode(data: bytes, kind: type[S], *, bytes_max: int = DOCUMENT_BYTES_MAX) -> S:
     """The object in this JSON document. Raises DecodeError."""
+    value = decode_plain(data, kind, bytes_max=bytes_max)
+    return decode_strict(data, kind, bytes_max=bytes_max).value if value is None else value
+
+
+def decode_plain(data: bytes, kind: type[S], *, bytes_max: int = DOCUMENT_BYTES_MAX) -> S | None:
+    """The object, if there is nothing unusual about its document: then no field is unknown."""
     _check_bytes(data, bytes_max)
     decoder, carries = _quick_decoder(kind)
     if carries:
@@ -79,10 +86,10 @@ def decode(data: bytes, kind: type[S], *, bytes_max: int = DOCUMENT_BYTES_MAX) -
         value = decoder.decode(data)
         if not carries:
             _check_managed_fields(value)
-        return value
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError, ParseError, TypeError):
         # A TypeError is a list or an object where a quantity belongs: it has no hash.
-        return decode_strict(data, kind, bytes_max=bytes_max).value
+        return None
+    return value
 
 
 def decode_strict(data: bytes, kind: type[S], *, bytes_max: int = DOCUMENT_BYTES_MAX) -> Decoded[S]:

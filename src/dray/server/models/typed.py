@@ -1,0 +1,200 @@
+"""Kinds that dray has types for.
+
+Reading takes the decoder's quick path and falls back to its exact one only for what is unusual: an
+unknown field, a member written twice. Unknown fields are dropped here, as servers do, after they
+were noted. Upstream counterpart: the codecs and strategies of a kind's registry.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from dray.api import preparation, scheme
+from dray.api.codec import (
+    decode,
+    decode_builtins,
+    decode_plain,
+    decode_strict,
+    encode,
+    to_builtins,
+)
+from dray.api.defaults import default
+from dray.api.meta import Object
+from dray.api.pruning import drop_unknown
+from dray.api.schema import StructOf
+from dray.api.schemas import schema_of
+from dray.api.scheme import Kind, Version
+from dray.api.strategy import Strategy, warnings_on_create
+from dray.api.wire import Time, replace
+from dray.errors import BadRequest, DecodeError, FieldError, InternalError, quote
+from dray.server.models.model import STORED_START, Circumstances, Reading, shown
+from dray.server.models.traits import traits_of
+from dray.server.refusals import wrong_kind
+from dray.server.resources import Resource
+from dray.validation import validate_create, validate_status_update, validate_update
+
+__all__ = ["TypedModel"]
+
+
+class TypedModel:
+    """A kind of the scheme."""
+
+    def __init__(self, kind: Kind) -> None:
+        self._kind = kind
+        self._hub = kind.hub
+        self._traits = traits_of(kind.group, kind.name)
+        self._start = _start(kind.api_version(kind.hub.name), kind.name)
+        self._heads = {
+            version.name: _head(kind.api_version(version.name), kind.name)
+            for version in kind.versions
+        }
+
+    @property
+    def traits(self) -> Strategy:
+        return self._traits
+
+    def schema(self, version: str) -> StructOf | None:
+        if self._kind.version(version) is None:
+            return None
+        return schema_of(self._kind.group, version, self._kind.name)
+
+    def new(self) -> Object:
+        return self._hub.type()
+
+    # From bytes and back -----------------------------------------------------------------------
+
+    def read(self, body: bytes | Mapping[str, Any], resource: Resource, now: Time) -> Reading:
+        version = self._version(resource.version)
+        obj, problems = self._decode(body, version)
+        expected = self._kind.api_version(version.name)
+        if (obj.api_version, obj.kind) != (expected, self._kind.name):
+            obj = self._named(obj, body, expected, resource)
+        return Reading(scheme.to_hub(default(obj, now=now)), problems)
+
+    def _decode(self, body: bytes | Mapping[str, Any], version: Version) -> tuple[Any, Any]:
+        try:
+            if isinstance(body, bytes):
+                obj = decode_plain(body, version.type)
+                if obj is not None and not _writes_twice(body):
+                    return obj, ()
+                decoded = decode_strict(body, version.type)
+            else:
+                decoded = decode_builtins(body, version.type)
+        except DecodeError as error:
+            raise self._undecodable(error, version) from error
+        value: Any = decoded.value
+        return (drop_unknown(value) if decoded.unknown else value), decoded.strict_problems
+
+    def _undecodable(self, error: DecodeError, version: Version) -> BadRequest:
+        name = self._kind.name
+        told = f"{name} in version {quote(version.name)} cannot be handled as a {name}: {error}"
+        return BadRequest(told)
+
+    def _named(
+        self, obj: Any, body: bytes | Mapping[str, Any], expected: str, resource: Resource
+    ) -> Any:
+        """The object under its proper names, if it said none; they follow from the path."""
+        said = json.loads(body) if isinstance(body, bytes) else body
+        api_version, kind = said.get("apiVersion"), said.get("kind")
+        if (api_version or expected, kind or self._kind.name) != (expected, self._kind.name):
+            raise wrong_kind(resource, api_version or expected, kind or self._kind.name)
+        return replace(obj, api_version=expected, kind=self._kind.name)
+
+    def _version(self, name: str) -> Version:
+        version = self._kind.version(name)
+        if version is None:
+            raise InternalError(f"{self._kind.name} is not served at {name}")
+        return version
+
+    def load(self, value: bytes, revision: int) -> Any:
+        obj = decode(value, self._hub.type, bytes_max=_STORED_BYTES_MAX)
+        return replace(obj, metadata=replace(obj.metadata, resource_version=str(revision)))
+
+    def store(self, obj: Any) -> bytes:
+        metadata = obj.metadata
+        if metadata.resource_version or metadata.self_link:
+            metadata = replace(metadata, resource_version="", self_link="")
+            obj = replace(obj, metadata=metadata)
+        data = encode(obj)
+        if not data.startswith(self._start):
+            raise InternalError(
+                f"{self._kind.name} does not begin with its metadata: {data[:80]!r}"
+            )
+        return STORED_START + data[len(self._start) :]
+
+    def document(self, obj: Any, version: str) -> dict[str, Any]:
+        return to_builtins(scheme.from_hub(obj, version))
+
+    def show(self, value: bytes, revision: int, resource: Resource, *, typed: bool = True) -> bytes:
+        if self._version(resource.version).from_hub is not None:
+            data = encode(scheme.from_hub(self.load(value, revision), resource.version))
+            if typed:
+                return data
+            start = _start(self._kind.api_version(resource.version), self._kind.name)
+            return STORED_START + data[len(start) :]
+        return shown(value, revision, self._heads[resource.version] if typed else STORED_START)
+
+    # Preparing and judging ---------------------------------------------------------------------
+
+    def prepare_create(self, new: Any, circumstances: Circumstances) -> Any:
+        return preparation.prepare_create(new, gates=circumstances.gates, now=circumstances.now)
+
+    def prepare_update(
+        self, new: Any, old: Any, circumstances: Circumstances, *, subresource: str = ""
+    ) -> Any:
+        gates, now = circumstances.gates, circumstances.now
+        if subresource:
+            return preparation.prepare_status_update(new, old, gates=gates)
+        return preparation.prepare_update(new, old, gates=gates, now=now)
+
+    def validate_create(self, new: Any, circumstances: Circumstances) -> Sequence[FieldError]:
+        version = self._spoken(circumstances)
+        return validate_create(new, gates=circumstances.gates, version=version)
+
+    def validate_update(
+        self, new: Any, old: Any, circumstances: Circumstances, *, subresource: str = ""
+    ) -> Sequence[FieldError]:
+        validate = validate_status_update if subresource else validate_update
+        version = self._spoken(circumstances)
+        return validate(new, old, gates=circumstances.gates, version=version)
+
+    def _spoken(self, circumstances: Circumstances) -> str | None:
+        version = circumstances.resource.version
+        return None if version == self._hub.name else version
+
+    def warnings(self, new: Any, old: Any | None) -> Sequence[str]:
+        del old
+        return warnings_on_create(new)
+
+
+# What is stored was accepted once, and conversion may have made it longer than a body may be.
+_STORED_BYTES_MAX: Final = 16 * 1024 * 1024
+
+
+def _start(api_version: str, kind: str) -> bytes:
+    """How the encoder begins an object of this kind."""
+    return f'{{"apiVersion":"{api_version}","kind":"{kind}","metadata":{{'.encode()
+
+
+def _head(api_version: str, kind: str) -> bytes:
+    """How an answer begins: the kind first, as people expect to read it."""
+    return f'{{"kind":"{kind}","apiVersion":"{api_version}","metadata":{{'.encode()
+
+
+class _Twice(ValueError):
+    """A member was written twice."""
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> None:
+    if len(pairs) > 1 and len(pairs) != len(dict(pairs)):
+        raise _Twice
+
+
+def _writes_twice(body: bytes) -> bool:
+    try:
+        json.loads(body, object_pairs_hook=_pairs)
+    except _Twice:
+        return True
+    return False
