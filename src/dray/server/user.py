@@ -45,21 +45,27 @@ SYSTEM: Final = User("system:apiserver", groups=(SYSTEM_MASTERS, ALL_AUTHENTICAT
 class Attributes:
     """What a request wants to do, in the words authorizers understand.
 
-    Either a resource is asked for, or, if `resource` is empty, a path.
+    Either a resource is asked for, or, if `resource` is empty, a path. A review may name neither:
+    that is the resource without a name, which only a rule for all resources allows.
     """
 
     user: User
-    verb: (
-        str  # get, list, watch, create, update, patch, delete, deletecollection, or a path's method
-    )
+    # get, list, watch, create, update, patch, delete, deletecollection; for a path, the method in
+    # lower case.
+    verb: str
     group: str = ""
     version: str = ""
     resource: str = ""  # plural
     subresource: str = ""
     namespace: str = ""
+    # The name in the path, or the one that a field selector metadata.name=... leaves.
     name: str = ""
     path: str = ""
     field_selector: str = ""  # as the request wrote it
+
+    @property
+    def asks_for_path(self) -> bool:
+        return not self.resource and self.path != ""
 
 
 @dataclass(frozen=True, slots=True)
