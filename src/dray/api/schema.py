@@ -19,6 +19,7 @@ from typing import Any, Final, TypeAlias
 __all__ = [
     "ABSENT",
     "ANYTHING",
+    "AnyForm",
     "Anything",
     "Field",
     "ListOf",
@@ -51,6 +52,19 @@ class Primitive(Enum):
     DURATION = "duration"
 
 
+class AnyForm(Enum):
+    """What upstream's type for any JSON is, which shows in protobuf and in OpenAPI only."""
+
+    PLAIN = "anything"
+    RAW_EXTENSION = "raw"
+    FIELDS_V1 = "fields"
+    JSON = "json"
+    # A JSON schema, or what may stand in its place.
+    SCHEMA_OR_BOOLEAN = "schemaOrBool"
+    SCHEMA_OR_ARRAY = "schemaOrArray"
+    SCHEMA_OR_STRINGS = "schemaOrStrings"
+
+
 class ListType(Enum):
     """How lists of different managers come together."""
 
@@ -60,9 +74,10 @@ class ListType(Enum):
 
 
 class PatchStrategy(Enum):
-    """What a strategic merge patch does with a field; without any it replaces."""
+    """What a strategic merge patch does with a field; without any it merges objects only."""
 
     MERGE = "merge"
+    REPLACE = "replace"  # even an object
     RETAIN_KEYS = "retainKeys"
 
 
@@ -75,7 +90,9 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class Anything:
-    """Any JSON at all, which its owner owns as a whole."""
+    """Any JSON at all, which its owner owns as a whole. Its form is upstream's name for it."""
+
+    form: AnyForm = AnyForm.PLAIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +110,8 @@ class ListOf:
     items: Schema
     list_type: ListType = ListType.ATOMIC
     keys: tuple[str, ...] = ()
+    # Protobuf has the list in a message of its own, as field 1: only so can a map hold lists.
+    message: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +131,11 @@ class Field:
     default: Any = ABSENT  # as the API documents it, e.g. the protocol of a port
     patch_strategies: frozenset[PatchStrategy] = frozenset()
     patch_merge_key: str = ""
+    description: str = ""
+
+
+def _no_messages() -> tuple[Field, ...]:
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +143,8 @@ class StructOf:
     """An object with named fields. `fields` is by JSON name, inline structs already spread out.
 
     A struct that refers to itself, as JSON schemas do, resolves lazily: ask `fields`, not `load`.
+    One struct is one instance, except that a field may make its own copy atomic: what is computed
+    from a struct can be kept by its name.
     """
 
     name: str  # as in OpenAPI, io.k8s.api.core.v1.PodSpec; empty if it has none
@@ -126,10 +152,19 @@ class StructOf:
     atomic: bool = False
     # Fields nobody declared are kept and owned like those of a map (custom resources).
     preserves_unknown: bool = False
+    description: str = field(default="", compare=False, repr=False)
+    declare: Callable[[], tuple[Field, ...]] = field(
+        default=_no_messages, compare=False, repr=False
+    )
 
     @property
     def fields(self) -> Mapping[str, Field]:
         return self.load()
+
+    @property
+    def declared(self) -> tuple[Field, ...]:
+        """The fields as protobuf has them: an inline struct is still one. Empty without any."""
+        return self.declare()
 
 
 Schema: TypeAlias = Scalar | Anything | MapOf | ListOf | StructOf
