@@ -21,6 +21,7 @@ from typing import Final
 from dray.errors import NotAcceptable, UnsupportedMediaType
 
 __all__ = [
+    "DISCOVERY",
     "DOCUMENTS",
     "LISTS",
     "OBJECTS",
@@ -37,6 +38,7 @@ __all__ = [
 ]
 
 META_GROUP: Final = "meta.k8s.io"
+DISCOVERY_GROUP: Final = "apidiscovery.k8s.io"
 
 # Clients of one program all send the same header: a handful of texts covers a cluster. Longer
 # ones than any real client sends are read anew each time, which bounds what is remembered.
@@ -62,6 +64,15 @@ class Form(Enum):
     TABLE = "Table"
     METADATA = "PartialObjectMetadata"
     METADATA_LIST = "PartialObjectMetadataList"
+    DISCOVERY = "APIGroupDiscoveryList"
+
+    @property
+    def group(self) -> str:
+        return DISCOVERY_GROUP if self is Form.DISCOVERY else META_GROUP
+
+    @property
+    def versions(self) -> tuple[str, ...]:
+        return ("v2", "v2beta1") if self is Form.DISCOVERY else ("v1", "v1beta1")
 
 
 class PatchType(Enum):
@@ -79,7 +90,7 @@ class Media:
 
     encoding: Encoding = Encoding.JSON
     form: Form = Form.OBJECT
-    version: str = ""  # of meta.k8s.io, v1 or v1beta1, unless the form is OBJECT
+    version: str = ""  # of the form, unless it is OBJECT
     pretty: bool = False  # the clause itself asks for it
 
     @property
@@ -89,7 +100,7 @@ class Media:
     @property
     def api_version(self) -> str:
         """Of a Table or of metadata; empty for the object itself."""
-        return f"{META_GROUP}/{self.version}" if self.version else ""
+        return f"{self.form.group}/{self.version}" if self.version else ""
 
 
 @dataclass(frozen=True)
@@ -108,6 +119,7 @@ class Offers:
 OBJECTS: Final = Offers(frozenset({Form.TABLE, Form.METADATA}))
 LISTS: Final = Offers(frozenset({Form.TABLE, Form.METADATA_LIST}))
 WATCHES: Final = Offers(frozenset({Form.TABLE, Form.METADATA}), stream=True)
+DISCOVERY: Final = Offers(frozenset({Form.DISCOVERY}))
 DOCUMENTS: Final = Offers()
 
 
@@ -203,13 +215,14 @@ def _media(clause: _Clause, encoding: Encoding, offers: Offers) -> Media | None:
     pretty = asked.get("pretty") == "1"
     if not asked.keys() & {"as", "g", "v"}:
         return Media(encoding, pretty=pretty)
+    form = _FORMS.get(asked.get("as", ""))
     version = asked.get("v", "")
-    if asked.get("g") != META_GROUP or version not in ("v1", "v1beta1"):
+    if form not in offers.forms or asked.get("g") != form.group or version not in form.versions:
         return None
-    for form in offers.forms:
-        if form.value == asked.get("as"):
-            return Media(encoding, form, version, pretty)
-    return None
+    return Media(encoding, form, version, pretty)
+
+
+_FORMS: Final = {form.value: form for form in Form if form.value}
 
 
 # Indentation -----------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import pytest
 
 from dray.errors import NotAcceptable, UnsupportedMediaType
 from dray.server.negotiation import (
+    DISCOVERY,
     DOCUMENTS,
     LISTS,
     OBJECTS,
@@ -31,6 +32,10 @@ METADATA = (
     "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
 )
 METADATA_LIST = METADATA.replace("PartialObjectMetadata", "PartialObjectMetadataList")
+KUBECTL_DISCOVERY = (
+    "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,"
+    "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json"
+)
 TABLE = Media(Encoding.JSON, Form.TABLE, "v1")
 JSON = Media()
 YAML = Media(Encoding.YAML)
@@ -105,6 +110,16 @@ YAML = Media(Encoding.YAML)
         ),
         pytest.param("application/json;stream=watch", WATCHES, JSON, id="a-stream-of-a-watch"),
         pytest.param("application/yaml, application/json", WATCHES, JSON, id="no-yaml-in-a-watch"),
+        pytest.param(
+            KUBECTL_DISCOVERY, DISCOVERY, Media(form=Form.DISCOVERY, version="v2"), id="discovery"
+        ),
+        pytest.param(
+            KUBECTL_DISCOVERY.replace("v=v2;", "v=v3;"),
+            DISCOVERY,
+            Media(form=Form.DISCOVERY, version="v2beta1"),
+            id="discovery-in-its-older-version",
+        ),
+        pytest.param(KUBECTL_DISCOVERY, LISTS, JSON, id="discovery-of-a-resource"),
     ],
 )
 def test_the_first_clause_that_can_be_served_wins(
