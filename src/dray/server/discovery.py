@@ -86,21 +86,18 @@ class Discovery:
         self._groups = _by_group(resources)
         self._aggregated = {}
         self._documents = {"/version": self._version}
+        listed = []
         for group, versions in self._groups.items():
+            preferred = _preferred(versions)
             for version, served in versions.items():
                 path = f"/apis/{group}/{version}" if group else f"/api/{version}"
-                self._documents[path] = _resource_list(group, version, served)
+                self._documents[path] = _resource_list(group, version, served, preferred)
             if group:
-                group_document = {"kind": "APIGroup", "apiVersion": "v1"}
-                self._documents[f"/apis/{group}"] = group_document | _group(group, versions)
+                entry = _group(group, versions)
+                listed.append(entry)
+                self._documents[f"/apis/{group}"] = {"kind": "APIGroup", "apiVersion": "v1"} | entry
         self._documents["/api"] = self._legacy_root()
-        self._documents["/apis"] = {
-            "kind": "APIGroupList",
-            "apiVersion": "v1",
-            "groups": [
-                _group(group, versions) for group, versions in self._groups.items() if group
-            ],
-        }
+        self._documents["/apis"] = {"kind": "APIGroupList", "apiVersion": "v1", "groups": listed}
         paths = {"/apis/", *self._documents, *self._other_paths}
         self._documents["/"] = {"paths": sorted(paths)}
 

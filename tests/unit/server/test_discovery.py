@@ -180,6 +180,12 @@ def test_what_is_not_stored_has_no_storage_version(discovery: Discovery) -> None
     assert "storageVersionHash" not in entry
 
 
+def test_every_version_of_a_resource_is_stored_as_one(discovery: Discovery) -> None:
+    lists = [document(discovery, f"/apis/resource.k8s.io/{v}") for v in ("v1", "v1beta1")]
+    newest, older = (listed["resources"][0]["storageVersionHash"] for listed in lists)
+    assert newest == older
+
+
 def test_the_aggregated_form_has_everything_at_once(discovery: Discovery) -> None:
     response = get(discovery, "/apis", accept=AGGREGATED)
     headers = headers_of(response)
