@@ -1,9 +1,12 @@
 """The face of a store: what the server may ask of it, whatever keeps the bytes.
 
 One counter numbers all changes: every write takes the next revision, and a record remembers at
-which one it was created and last written. Reads are answered from memory and show only what is
-durable. A writer names the revision it expects the key to have, so that of two writers who read the
-same record one is told.
+which one it was created and last written. An empty store is at revision 1, as etcd is, because 0
+means "any" to clients. Revisions grow and are never used twice, but some may be missing: those of
+writes that the disk refused, and those a restored backup leaves out on purpose.
+
+Reads are answered from memory and show only what is durable. A writer names the revision it expects
+the key to have, so that of two writers who read the same record one is told.
 
 Writes pass through two states. `head` shows the newest write to a key even while it is on its way
 to disk, so that writers can queue up behind each other; `get`, `range` and watches show it once it
@@ -16,14 +19,19 @@ All methods are called from one event loop. Upstream counterpart: etcd's KV and 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
-__all__ = ["Event", "Page", "Record", "Sink", "Store", "Subscription"]
+import msgspec
+
+__all__ = ["FIRST_REVISION", "Event", "Page", "Record", "Sink", "Store", "Subscription"]
+
+# Where an empty store stands: the first write gets the next one.
+FIRST_REVISION: Final = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+# There are as many of these as objects in the cluster. They refer to text and bytes only, so the
+# garbage collector need not walk them; and a msgspec struct is made faster than a dataclass.
+class Record(msgspec.Struct, frozen=True, gc=False):
     """What a key holds."""
 
     key: str
@@ -32,8 +40,7 @@ class Record:
     revision: int  # the revision that wrote this value
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(msgspec.Struct, frozen=True, gc=False):
     """One change: a key got a value, or lost it (`record` is None)."""
 
     revision: int
@@ -42,8 +49,7 @@ class Event:
     previous: Record | None  # what the key held before, None if it was new
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(msgspec.Struct, frozen=True, gc=False):
     """Part of a range, in order of key."""
 
     records: Sequence[Record]
@@ -52,7 +58,8 @@ class Page:
 
 
 # Takes the events of one commit that lie under its prefix, in order. Must neither block nor raise:
-# a sink that cannot keep up drops itself.
+# a sink that cannot keep up drops itself, and one that raises is dropped. It may open and close
+# watches, its own and others.
 Sink = Callable[[Sequence[Event]], None]
 
 
@@ -89,7 +96,7 @@ class Store(Protocol):
         """The records whose keys start with the prefix and come after `after`.
 
         At most `limit` of them if it is not 0. With a revision, the state as it was then; raises
-        RevisionCompacted if that is no longer known.
+        RevisionCompacted if that is no longer known, StoreError if it is yet to come.
         """
         ...
 
@@ -102,16 +109,25 @@ class Store(Protocol):
 
         `expected` is the revision the key's head must have, 0 that it must not exist; otherwise
         RevisionConflict, before anything is written. The check and the choice of the revision
-        happen before the first suspension. Raises StoreUnavailable if the disk does not take it.
+        happen before the first suspension. Raises StoreUnavailable if the disk does not take it:
+        then the head is again what is durable, and so are those of all writes accepted since.
         """
         ...
 
     async def delete(self, key: str, *, expected: int | None = None) -> int | None:
-        """Remove a key; the revision of its deletion, or None if there was no such key."""
+        """Remove a key; the revision of its deletion, or None if there was no such key.
+
+        `expected` is as for `put`. None is durable as well: if the key is gone because of a write
+        that is still on its way, that one is waited for.
+        """
         ...
 
     async def settled(self, revision: int) -> None:
-        """Return once all writes up to this revision are durable."""
+        """Return once all writes up to this revision are durable.
+
+        It may be one that is yet to be given out. Raises StoreUnavailable if the disk refused the
+        write of this revision.
+        """
         ...
 
     def watch(self, prefix: str, after: int, sink: Sink) -> Subscription:
@@ -119,6 +135,7 @@ class Store(Protocol):
 
         Those already durable are handed over before this returns. A prefix ends with a slash (or
         is empty), as keys are paths. Raises RevisionCompacted if some of them are no longer kept.
+        A revision that is yet to come is fine: nothing is heard until it has passed.
         """
         ...
 
@@ -127,5 +144,5 @@ class Store(Protocol):
         ...
 
     async def close(self) -> None:
-        """Finish accepted writes, then release everything. Watches end."""
+        """Finish accepted writes, then release everything. Watches end. Closing twice is fine."""
         ...
