@@ -1,0 +1,26 @@
+"""The corpus: which requests are sent, in scripts by area.
+
+An area is one recording. Most are generated, so that every kind is asked everything. Scripts do not depend on one another: what is not in a namespace has the
+script's name in its own, and lists of it are narrowed to the script's label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from tests.interop.corpus.patches import applies, patches, statuses
+from tests.interop.corpus.reads import reads, watches
+from tests.interop.corpus.writes import finalizers, writes
+from tests.interop.script import Script
+
+__all__ = ["AREAS"]
+
+AREAS: dict[str, Callable[[], Iterator[Script]]] = {
+    "writes": writes,
+    "patches": patches,
+    "applies": applies,
+    "finalizers": finalizers,
+    "statuses": statuses,
+    "reads": reads,
+    "watches": watches,
+}

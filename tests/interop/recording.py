@@ -1,0 +1,101 @@
+"""Recordings: scripts with the answers a real server gave, one script a line, one area a file."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.interop.compare import Difference, differences
+from tests.interop.normalise import Normaliser
+from tests.interop.player import Player
+from tests.interop.script import Step, step_from_data
+
+__all__ = ["RECORDINGS", "Recorded", "areas", "play", "read", "replay", "write"]
+
+RECORDINGS = Path(__file__).parent.parent / "conformance" / "server"
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A script and the normalised answer to each of its steps."""
+
+    area: str
+    name: str
+    namespace: str
+    steps: tuple[Step, ...]
+    answers: tuple[dict[str, Any], ...]
+
+    def as_data(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "namespace": self.namespace,
+            "steps": [
+                {"request": step.as_data(), "answer": answer}
+                for step, answer in zip(self.steps, self.answers, strict=True)
+            ],
+        }
+
+
+def areas() -> list[str]:
+    return sorted(path.name.removesuffix(".jsonl.gz") for path in RECORDINGS.glob("*.jsonl.gz"))
+
+
+def read(area: str) -> Iterator[Recorded]:
+    with gzip.open(RECORDINGS / f"{area}.jsonl.gz", "rt", encoding="utf-8") as lines:
+        for line in lines:
+            data = json.loads(line)
+            yield Recorded(
+                area=area,
+                name=data["name"],
+                namespace=data["namespace"],
+                steps=tuple(step_from_data(step["request"]) for step in data["steps"]),
+                answers=tuple(step["answer"] for step in data["steps"]),
+            )
+
+
+def write(area: str, scripts: list[Recorded]) -> None:
+    """The same scripts and answers give the same bytes."""
+    packed = io.BytesIO()
+    with gzip.GzipFile(fileobj=packed, mode="wb", compresslevel=9, mtime=0) as lines:
+        for script in scripts:
+            text = json.dumps(script.as_data(), separators=(",", ":"), ensure_ascii=True)
+            lines.write(text.encode() + b"\n")
+    (RECORDINGS / f"{area}.jsonl.gz").write_bytes(packed.getvalue())
+
+
+def literals(steps: tuple[Step, ...]) -> str:
+    """All that a script says by itself, to know it again in the answers."""
+    return json.dumps([step.as_data() for step in steps], ensure_ascii=False)
+
+
+def play(
+    player: Player,
+    namespace: str,
+    steps: tuple[Step, ...],
+    *,
+    events: tuple[int | None, ...] = (),
+) -> list[dict[str, Any]]:
+    """Normalised answers to all steps. A watch is read to its end, or up to so many events."""
+    player.prepare(namespace)
+    normaliser = Normaliser(literals(steps))
+    limits = events or (None,) * len(steps)
+    return [
+        normaliser.answer(step, player.play(step, events_max=limit))
+        for step, limit in zip(steps, limits, strict=True)
+    ]
+
+
+def replay(player: Player, script: Recorded) -> list[list[Difference]]:
+    """Where a server differs from the recording, for each step."""
+    events = tuple(
+        len(answer["events"]) if "events" in answer else None for answer in script.answers
+    )
+    got = play(player, script.namespace, script.steps, events=events)
+    return [
+        differences(expected, answer) for expected, answer in zip(script.answers, got, strict=True)
+    ]
