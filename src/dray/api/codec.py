@@ -41,6 +41,7 @@ __all__ = [
     "decode_strict",
     "encode",
     "parse_json",
+    "parse_plain",
     "to_builtins",
 ]
 
@@ -156,6 +157,20 @@ def parse_json(data: bytes, *, bytes_max: int = DOCUMENT_BYTES_MAX) -> Any:
             parse_int=_parse_int,
             parse_constant=_refuse_constant,
         )
+    except json.JSONDecodeError as error:
+        raise DecodeError(
+            f"not JSON: {error.msg} (line {error.lineno}, column {error.colno})"
+        ) from error
+    except RecursionError as error:
+        raise DecodeError(_TOO_DEEP) from error
+
+
+def parse_plain(data: bytes, *, bytes_max: int = DOCUMENT_BYTES_MAX) -> Any:
+    """The document as plain dicts, lists and scalars, which remember nothing."""
+    _check_bytes(data, bytes_max)
+    _check_nesting(data)
+    try:
+        return json.loads(data, parse_float=_finite, parse_int=_parse_int)
     except json.JSONDecodeError as error:
         raise DecodeError(
             f"not JSON: {error.msg} (line {error.lineno}, column {error.colno})"

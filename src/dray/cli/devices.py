@@ -18,6 +18,7 @@ from typing import IO, Any, BinaryIO, Final
 from dray.api import scheme
 from dray.api.codec import decode_builtins
 from dray.api.resource import Device, DeviceID, ResourceSlice
+from dray.api.yaml.errors import ManifestError
 from dray.cel import DeviceView
 from dray.cli.errors import CommandError
 from dray.cli.hints import decoding_hint, hints_for
@@ -29,7 +30,6 @@ from dray.cli.manifests import (
     read_documents,
     read_file,
 )
-from dray.cli.manifests.errors import ManifestError
 from dray.errors import DecodeError, shorten
 from dray.validation.findings import Findings
 from dray.validation.rules import check_driver_name

@@ -6,8 +6,8 @@ alone.
 
 from __future__ import annotations
 
+from dray.api.yaml.errors import ManifestError
 from dray.cli.manifests.documents import Document, EmptyList, Manifest, read_documents
-from dray.cli.manifests.errors import ManifestError
 from dray.cli.manifests.files import STANDARD_INPUT, find_files, read_file
 from dray.cli.manifests.raw import RawObject, read_raw
 

@@ -18,9 +18,9 @@ from functools import cached_property
 from typing import Any, Final
 
 from dray.api import codec
-from dray.cli.manifests.composer import NOTHING, Composer
-from dray.cli.manifests.errors import ManifestError
-from dray.cli.manifests.places import line_of
+from dray.api.yaml.composer import NOTHING, Composer
+from dray.api.yaml.errors import ManifestError
+from dray.api.yaml.places import line_of
 from dray.errors import DecodeError
 
 __all__ = [

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import BinaryIO, Final
 
+from dray.api.yaml.errors import ManifestError
 from dray.cli.manifests.documents import JSON_BYTES_MAX
-from dray.cli.manifests.errors import ManifestError
 
 __all__ = ["STANDARD_INPUT", "find_files", "read_file"]
 

@@ -19,6 +19,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from dray.api import codec
+from dray.api.yaml.errors import ManifestError
 from dray.cli.manifests.documents import (
     JSON_VALUES_MAX,
     OBJECTS_MAX,
@@ -28,7 +29,6 @@ from dray.cli.manifests.documents import (
     decode_text,
     read_documents,
 )
-from dray.cli.manifests.errors import ManifestError
 from dray.errors import DecodeError
 
 __all__ = ["RawObject", "read_raw"]

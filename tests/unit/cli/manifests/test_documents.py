@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dray.api import codec
+from dray.api.yaml.errors import ManifestError
 from dray.cli.manifests import EmptyList, documents
 from dray.cli.manifests.documents import Manifest, read_documents
-from dray.cli.manifests.errors import ManifestError
 
 CLAIM = b"""\
 # A claim for one GPU.

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from dray.api.yaml.errors import ManifestError
 from dray.cli.manifests import files
-from dray.cli.manifests.errors import ManifestError
 from dray.cli.manifests.files import find_files, read_file
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dray.api.shapes import JSONNumber
-from dray.cli.manifests.scalars import read_key, read_scalar
+from dray.api.yaml.scalars import read_key, read_scalar
 from dray.errors import ParseError
 
 # Recorded from sigs.k8s.io/yaml 1.6 (`a: …` and `…: a` to JSON); None is a refusal.

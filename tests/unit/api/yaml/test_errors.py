@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dray.cli.manifests.errors import ManifestError
+from dray.api.yaml.errors import ManifestError
 
 
 def test_an_error_says_file_line_and_column_as_far_as_known() -> None:

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from dray.api.codec import NESTING_MAX
-from dray.cli.manifests.composer import NOTHING, Composer
-from dray.cli.manifests.errors import ManifestError
+from dray.api.yaml.composer import NOTHING, Composer
+from dray.api.yaml.errors import ManifestError
 
 
 def test_structure_and_scalars_become_json_values() -> None:

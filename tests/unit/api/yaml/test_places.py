@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from dray.cli.manifests.composer import Composer
-from dray.cli.manifests.places import line_of
+from dray.api.yaml.composer import Composer
+from dray.api.yaml.places import line_of
 
 DOCUMENT = """\
 spec:

@@ -17,9 +17,9 @@ from typing import Any, Final
 import yaml
 
 from dray.api.codec import NESTING_MAX
-from dray.cli.manifests.errors import ManifestError
-from dray.cli.manifests.places import PlacedList, PlacedObject
-from dray.cli.manifests.scalars import read_key, read_scalar
+from dray.api.yaml.errors import ManifestError
+from dray.api.yaml.places import PlacedList, PlacedObject
+from dray.api.yaml.scalars import read_key, read_scalar
 from dray.errors import ParseError, shorten
 
 __all__ = ["ALIASED_NODES_MAX", "NODES_MAX", "NOTHING", "Composer"]
