@@ -2,13 +2,15 @@
 
 A handler takes a Request whose body has arrived whole (a server that knows its limit can wait for
 it), and returns a Response that is ready, a Stream that it will feed, or an Upgrade to websockets.
+When the client goes away, a handler that only reads (GET, HEAD) is cancelled; any other is left to
+finish what it began, and its answer is dropped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 __all__ = [
     "Answer",
@@ -62,6 +64,10 @@ class Channel(Protocol):
         """Send bytes soon, as one chunk. Never waits; after the end it does nothing."""
         ...
 
+    def write_framed(self, chunk: bytes) -> None:
+        """Like `write`, for what `dray.server.http.chunks.frame` made once for many channels."""
+        ...
+
     def close(self) -> None:
         """End the stream properly: the client sees that it is complete."""
         ...
@@ -81,7 +87,9 @@ class Stream:
     """An answer in chunks. `start` gets the channel once the head is on its way.
 
     `ended` is called once, when the client goes away or the channel is closed or aborted, or the
-    server shuts down (then before the connection is closed, with the channel still writable).
+    server shuts down (then before the connection is closed, with the channel still writable). When
+    the client is gone before the head can be sent, or asks for the head alone, `start` is never
+    called and `ended` is. A client that leaves too much unread is dropped.
     """
 
     status: int
@@ -91,14 +99,17 @@ class Stream:
 
 
 class WebSocket(Protocol):
-    """An upgraded connection: whole binary messages in both directions."""
+    """An upgraded connection: whole binary messages in both directions. One task reads it."""
 
     async def receive(self) -> bytes | None:
-        """The next message, or None once the other end closed."""
+        """The next message, or None once the other end closed or went away."""
         ...
 
     async def send(self, message: bytes) -> None:
-        """Send a binary message; waits while the client is slow."""
+        """Send a binary message; waits while the client is slow.
+
+        Raises TransportError once the other end closed or went away.
+        """
         ...
 
     async def close(self, code: int = 1000, reason: str = "") -> None:
@@ -110,12 +121,13 @@ class WebSocket(Protocol):
 class Upgrade:
     """An answer that turns the connection into a websocket, served by `serve` until it returns.
 
+    When it does not close the websocket, the connection does, and says whether `serve` failed.
     Only to a request that asks for it; `protocol` is the subprotocol chosen from those offered.
     """
 
-    serve: Callable[[WebSocket], Awaitable[None]]
+    serve: Callable[[WebSocket], Coroutine[Any, Any, None]]
     protocol: str = ""
 
 
 Answer: TypeAlias = Response | Stream | Upgrade
-Handler: TypeAlias = Callable[[Request], Awaitable[Answer]]
+Handler: TypeAlias = Callable[[Request], Coroutine[Any, Any, Answer]]

@@ -1,0 +1,469 @@
+"""One connection: reads requests, has them handled one after the other, and writes the answers.
+
+There is one request under way at a time; what a client sends ahead waits as bytes. A connection is
+always in one phase, and each phase in which the client has to do something has a deadline:
+
+    reading ──► handling ──► writing ──► reading …
+                        ├──► streaming ─┘
+                        └──► upgraded ──► closed
+    any ──► lingering ──► closed         after a refusal: what still arrives is dropped
+
+Upstream counterpart: net/http's server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from enum import Enum, auto
+from math import inf
+from typing import Final, cast
+
+from dray.errors import APIError, BadRequest, InternalError
+from dray.server.http.channel import StreamChannel
+from dray.server.http.compression import compress, compressible
+from dray.server.http.encoder import CHUNKED, UNTIL_CLOSED, without_body
+from dray.server.http.messages import Answer, Peer, Request, Response, Stream, Upgrade
+from dray.server.http.reader import RequestReader
+from dray.server.http.refusals import internal_error, late, refuse
+from dray.server.http.service import Service
+from dray.server.http.websocket import UpgradedConnection, accept_upgrade
+
+__all__ = ["Connection"]
+
+logger = logging.getLogger(__name__)
+
+# Written with its head in one piece; larger bodies go in slices of this, as the client takes them.
+SLICE_BYTES: Final = 128 * 1024
+
+# Probes after a minute of silence find watchers whose machine is gone.
+KEEPALIVE_SECONDS: Final = 60
+
+# A client that only reads does not care how the reading went once it is gone.
+READS: Final = frozenset(("GET", "HEAD"))
+
+
+class Phase(Enum):
+    """What a connection is doing."""
+
+    READING = auto()
+    HANDLING = auto()
+    WRITING = auto()
+    STREAMING = auto()
+    UPGRADED = auto()
+    LINGERING = auto()
+    CLOSED = auto()
+
+
+class Connection(asyncio.Protocol):
+    """The protocol asyncio talks to."""
+
+    __slots__ = (
+        "_body",
+        "_channel",
+        "_half_closed",
+        "_last",
+        "_offset",
+        "_paused",
+        "_phase",
+        "_reader",
+        "_reading_paused",
+        "_request",
+        "_service",
+        "_task",
+        "_transport",
+        "_websocket",
+        "deadline",
+        "slot",
+    )
+
+    _transport: asyncio.Transport
+    _reader: RequestReader
+    _request: Request
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._phase = Phase.CLOSED
+        self._task: asyncio.Task[Answer] | None = None
+        self._channel: StreamChannel | None = None
+        self._websocket: UpgradedConnection | None = None
+        self._body: memoryview | None = None  # the answer's, while it goes out in slices
+        self._offset = 0
+        self._last = False  # the connection closes after the answer under way
+        self._paused = False  # the transport holds enough already
+        self._reading_paused = False
+        self._half_closed = False  # the client sends no more
+        self.deadline = inf
+        self.slot = 0
+
+    # What asyncio calls ------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        # Not an assertion: uvloop's transports are none of asyncio's classes.
+        self._transport = transport = cast("asyncio.Transport", transport)
+        service = self._service
+        counters, limits = service.counters, service.limits
+        counters.connections_total += 1
+        if counters.connections_open >= limits.connections_max or service.closing:
+            counters.connections_refused += 1
+            transport.abort()
+            return
+        counters.connections_open += 1
+        service.connections.add(self)
+        transport.set_write_buffer_limits(high=limits.write_buffer_bytes)
+        _keep_alive(transport)
+        self._reader = RequestReader(limits, service.heads, _peer(transport))
+        self._phase = Phase.READING
+        service.deadlines.set(self, limits.head_seconds)
+
+    def data_received(self, data: bytes) -> None:
+        self._service.counters.bytes_received += len(data)
+        phase = self._phase
+        if phase is Phase.READING:
+            begun = self._reader.buffered or self._reader.reading_body
+            self._reader.feed(data)
+            self._read(begun=bool(begun))
+        elif phase is Phase.UPGRADED:
+            assert self._websocket is not None
+            self._websocket.feed(data)
+        elif phase is not Phase.LINGERING and phase is not Phase.CLOSED and not self._last:
+            reader = self._reader
+            reader.feed(data)
+            if reader.buffered > self._service.limits.pipelined_bytes_max:
+                self._reading_paused = True
+                self._transport.pause_reading()
+
+    def eof_received(self) -> bool:
+        """Whether the transport stays open: for an answer that is still to come, where it can.
+
+        Inside TLS it cannot, and closes whatever is returned.
+        """
+        if self._phase in (Phase.HANDLING, Phase.WRITING):
+            self._half_closed = True
+            if not self._reader.buffered:
+                self._last = True
+            return self._transport.get_extra_info("ssl_object") is None
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio calls it
+        if self._phase is Phase.CLOSED:
+            return
+        self._phase = Phase.CLOSED
+        self._body = None
+        self.deadline = inf
+        self._service.counters.connections_open -= 1
+        self._service.remove(self)
+        if self._task is not None and self._request.method in READS:
+            self._task.cancel()
+        if self._channel is not None:
+            self._end_stream().lost()
+        if self._websocket is not None:
+            self._websocket.lost()
+
+    def pause_writing(self) -> None:
+        self._paused = True
+        if self._channel is not None:
+            self._channel.pause()
+        if self._websocket is not None:
+            self._websocket.pause()
+        self._service.deadlines.set(self, self._service.limits.write_seconds)
+
+    def resume_writing(self) -> None:
+        self._paused = False
+        if self._phase is not Phase.LINGERING:
+            self.deadline = inf
+        if self._channel is not None:
+            self._channel.resume()
+        elif self._websocket is not None:
+            self._websocket.resume()
+        elif self._phase is Phase.WRITING:
+            self._write_more()
+
+    # What the listener and the deadlines call ---------------------------------------------------
+
+    def wind_down(self) -> None:
+        self._last = True
+        if self._phase is Phase.READING:
+            # Nothing that was begun is lost on the client: no answer means it was not handled.
+            self._transport.close()
+        elif self._channel is not None:
+            self._channel.end()
+            self._channel.close()
+        elif self._websocket is not None:
+            self._websocket.go_away()
+
+    def abort(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+        if self._websocket is not None:
+            self._websocket.cancel()
+        self._transport.abort()
+
+    def expired(self) -> None:
+        if self._phase is Phase.READING:
+            if self._reader.reading_body:
+                self._refuse(late("body"))
+            elif self._reader.buffered:
+                self._refuse(late("head"))
+            else:
+                self._transport.close()
+        elif self._phase is not Phase.CLOSED:
+            self._transport.abort()
+
+    # Reading ------------------------------------------------------------------------------------
+
+    def _read(self, *, begun: bool) -> None:
+        """Handle the next request if it is there; otherwise see to it that the rest comes."""
+        reader = self._reader
+        was_in_body = reader.reading_body
+        try:
+            request = reader.take()
+        except APIError as error:
+            self._refuse(error)
+            return
+        if request is not None:
+            self.deadline = inf
+            self._handle(request)
+            return
+        if reader.reading_body:
+            if not was_in_body:
+                self._service.deadlines.set(self, self._service.limits.body_seconds)
+            if reader.must_continue():
+                self._write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        elif reader.buffered and not begun:
+            self._service.deadlines.set(self, self._service.limits.head_seconds)
+
+    def _refuse(self, error: APIError) -> None:
+        """Answer what is no request, and listen no longer: where the next one begins is unknown."""
+        self._service.counters.requests_refused += 1
+        self._last = True
+        answer = refuse(error)
+        head = self._service.encoder.encode(
+            answer.status, answer.headers, len(answer.body), minor_version=1, keep_alive=False
+        )
+        self._write(head + answer.body)
+        self._linger()
+
+    def _linger(self) -> None:
+        """Drop what still arrives. Closing on it would reset the answer away from its reader."""
+        self._phase = Phase.LINGERING
+        if self._transport.can_write_eof():
+            self._transport.write_eof()
+        self._resume_reading()
+        self._service.deadlines.set(self, self._service.limits.linger_seconds)
+
+    # Handling -----------------------------------------------------------------------------------
+
+    def _handle(self, request: Request) -> None:
+        service, fields = self._service, self._reader.fields
+        assert fields is not None
+        self._phase = Phase.HANDLING
+        self._request = request
+        keep_alive = not fields.close if self._reader.minor_version else fields.keep_alive
+        if not keep_alive or (self._half_closed and not self._reader.buffered):
+            self._last = True
+        service.counters.requests_total += 1
+        service.counters.requests_in_flight += 1
+        self._task = task = service.loop.create_task(service.handler(request))
+        service.tasks.add(task)
+        task.add_done_callback(self._handled)
+
+    def _handled(self, task: asyncio.Task[Answer]) -> None:
+        self._task = None
+        service = self._service
+        service.tasks.discard(task)
+        service.counters.requests_in_flight -= 1
+        if service.closing:
+            self._last = True
+        if task.cancelled():
+            # By us, when the client went away or time was up; else the handler gave itself up.
+            self._transport.abort()
+            return
+        error = task.exception()
+        if error is not None:
+            logger.error(
+                "handling %s %s failed", self._request.method, self._request.path, exc_info=error
+            )
+            self._respond(refuse(internal_error()))
+            return
+        answer = task.result()
+        if isinstance(answer, Response):
+            self._respond(answer)
+        elif isinstance(answer, Stream):
+            self._stream(answer)
+        elif isinstance(answer, Upgrade):
+            self._upgrade(answer)
+        else:
+            logger.error("the handler of %s returned %r", self._request.path, type(answer))
+            self._respond(refuse(internal_error()))
+
+    # Writing ------------------------------------------------------------------------------------
+
+    def _respond(self, response: Response) -> None:
+        if self._phase is Phase.CLOSED:
+            return
+        fields = self._reader.fields
+        assert fields is not None
+        if (
+            fields.accepts_gzip
+            and len(response.body) > self._service.limits.gzip_bytes_min
+            and compressible(response)
+        ):
+            # In a thread: a large body takes tens of milliseconds, and zlib leaves the lock alone.
+            future = self._service.loop.run_in_executor(None, compress, response)
+            future.add_done_callback(self._compressed)
+        else:
+            self._send(response)
+
+    def _compressed(self, future: asyncio.Future[Response]) -> None:
+        if self._phase is not Phase.CLOSED and not future.cancelled():
+            self._send(future.result())
+
+    def _send(self, response: Response) -> None:
+        body = response.body
+        head = self._head(response, len(body))
+        self._phase = Phase.WRITING
+        if self._request.method == "HEAD" or without_body(response.status):
+            body = b""
+        if len(body) <= SLICE_BYTES:
+            self._write(head + body)
+        else:
+            self._write(head)
+            self._body = memoryview(body)
+            self._offset = 0
+        self._write_more()
+
+    def _head(self, answer: Response | Stream, length: int) -> bytes:
+        encoder, minor_version = self._service.encoder, self._reader.minor_version
+        try:
+            return encoder.encode(
+                answer.status,
+                answer.headers,
+                length,
+                minor_version=minor_version,
+                keep_alive=not self._last,
+            )
+        except InternalError:
+            # There is no answer to send in place of one whose head is a lie.
+            self._transport.abort()
+            raise
+
+    def _write_more(self) -> None:
+        """Write the rest of the body as far as there is room; then turn to the next request."""
+        while self._body is not None and not self._paused:
+            self._write(self._body[self._offset : self._offset + SLICE_BYTES])
+            self._offset += SLICE_BYTES
+            if self._offset >= len(self._body):
+                self._body = None
+        if self._paused or self._transport.is_closing():
+            return  # until there is room; the deadline is set
+        self._turn()
+
+    def _turn(self) -> None:
+        """The answer is written: go on with the next request."""
+        if self._last:
+            self._phase = Phase.WRITING
+            self._service.deadlines.set(self, self._service.limits.write_seconds)
+            self._transport.close()
+            return
+        self._phase = Phase.READING
+        self._service.deadlines.set(self, self._service.limits.idle_seconds)
+        self._resume_reading()
+        if self._reader.buffered:
+            self._read(begun=False)
+        if self._half_closed and self._phase is Phase.READING:
+            self._transport.close()  # with the beginning of a request that has no end
+
+    def _write(self, data: bytes | memoryview) -> None:
+        self._service.counters.bytes_sent += len(data)
+        self._transport.write(data)
+
+    def _resume_reading(self) -> None:
+        if self._reading_paused:
+            self._reading_paused = False
+            self._transport.resume_reading()
+
+    # Streams and websockets ---------------------------------------------------------------------
+
+    def _stream(self, stream: Stream) -> None:
+        if self._phase is Phase.CLOSED or self._half_closed:
+            stream.ended()
+            self._transport.close()
+            return
+        chunked = bool(self._reader.minor_version)
+        if not chunked:
+            self._last = True
+        head = self._head(stream, CHUNKED if chunked else UNTIL_CLOSED)
+        self._write(head)
+        if self._request.method == "HEAD":
+            stream.ended()
+            self._phase = Phase.WRITING
+            self._write_more()
+            return
+        self._phase = Phase.STREAMING
+        self._service.counters.streams_open += 1
+        self._channel = channel = StreamChannel(
+            self._service,
+            self._transport,
+            chunked=chunked,
+            ended=stream.ended,
+            finished=self._streamed,
+        )
+        if self._paused:
+            channel.pause()
+        started = False
+        try:
+            stream.start(channel)
+            started = True
+        finally:
+            # The loop logs what went wrong; the client must not wait for what never comes.
+            if not started:
+                channel.abort()
+        if self._service.closing:
+            channel.end()
+            channel.close()
+
+    def _streamed(self) -> None:
+        self._end_stream()
+        self._phase = Phase.WRITING
+        self._write_more()
+
+    def _end_stream(self) -> StreamChannel:
+        assert self._channel is not None
+        channel, self._channel = self._channel, None
+        self._service.counters.streams_open -= 1
+        return channel
+
+    def _upgrade(self, upgrade: Upgrade) -> None:
+        if self._phase is Phase.CLOSED:
+            return
+        fields = self._reader.fields
+        assert fields is not None
+        try:
+            head = accept_upgrade(self._request, fields, upgrade.protocol)
+        except BadRequest as error:
+            self._respond(refuse(error))
+            return
+        self._write(head)
+        self._phase = Phase.UPGRADED
+        self._websocket = websocket = UpgradedConnection(self._service, self._transport, self)
+        if self._paused:
+            websocket.pause()
+        self._resume_reading()
+        websocket.serve(upgrade.serve)
+        websocket.feed(self._reader.rest())
+
+
+def _peer(transport: asyncio.Transport) -> Peer:
+    name = transport.get_extra_info("peername")
+    address = f"{name[0]}:{name[1]}" if isinstance(name, tuple) and len(name) >= 2 else "local"
+    tls = transport.get_extra_info("ssl_object")
+    return Peer(address, tls.getpeercert(binary_form=True) if tls is not None else None)
+
+
+def _keep_alive(transport: asyncio.Transport) -> None:
+    connected = transport.get_extra_info("socket")
+    if connected is not None and connected.family in (socket.AF_INET, socket.AF_INET6):
+        connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, KEEPALIVE_SECONDS)
