@@ -1,8 +1,8 @@
 """Randomness, as a dependency: the only module that draws any.
 
-UIDs, the five characters of a generated name and jitter come from an Entropy that is passed in,
-so a seed replays a whole run. SystemEntropy draws from the operating system: UIDs end up in
-tokens and preconditions, and must not be guessable.
+UIDs, the five characters of a generated name, secrets and jitter come from an Entropy that is
+passed in, so a seed replays a whole run. SystemEntropy draws from the operating system: UIDs end up
+in tokens and preconditions, and must not be guessable.
 """
 
 from __future__ import annotations
@@ -29,6 +29,10 @@ class Entropy(Protocol):
         """The characters that make a generateName unique."""
         ...
 
+    def token_bytes(self, count: int) -> bytes:
+        """So many bytes, for serial numbers and secrets."""
+        ...
+
     def uniform(self, low: float, high: float) -> float:
         """A number between the two, for jitter."""
         ...
@@ -43,6 +47,9 @@ class _RandomEntropy:
 
     def name_suffix(self) -> str:
         return "".join(self._source.choice(NAME_ALPHABET) for _ in range(NAME_SUFFIX_LENGTH))
+
+    def token_bytes(self, count: int) -> bytes:
+        return self._source.randbytes(count)
 
     def uniform(self, low: float, high: float) -> float:
         return self._source.uniform(low, high)
