@@ -1,13 +1,11 @@
-"""Field selectors: which objects a query by field means, and which fields may be asked for.
+"""Which fields of a kind a field selector may ask for, and which objects it then means.
 
-A selector is a list of `field=value`, `field==value` and `field!=value` that all must hold; commas,
-equals signs and backslashes in values are escaped by a backslash. Every kind knows few fields: its
-labels. Reading resolves old and foreign labels to the one the extractors know (`spec.host`,
-`regarding.name`), so a matcher's text is the same however it was asked for.
+Every kind knows few fields: its labels. Old and foreign labels resolve to the one that the
+extractors know (`spec.host`, `regarding.name`), so a matcher's text is the same however it was
+asked for. A field that is absent, or that an object has no room for, is the empty string.
 
-A field that is absent, or that an object has no room for, is the empty string. Upstream
-counterparts: apimachinery's pkg/fields, AddFieldLabelConversionFunc and the SelectableFields of
-each registry.
+The grammar of selectors is in `dray.api.fields`. Upstream counterparts: AddFieldLabelConversionFunc
+and the SelectableFields of each registry.
 """
 
 from __future__ import annotations
@@ -17,12 +15,13 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Final, TypeAlias
 
+from dray.api.fields import Requirement, Selector
 from dray.api.meta import Object
 from dray.api.wire import UnknownFields
-from dray.errors import BadRequest, quote, shorten
+from dray.errors import BadRequest, ParseError, quote, shorten
 from dray.server.resources import Resource
 
-__all__ = ["EVERY_OBJECT", "FieldMatcher", "FieldRequirement", "field_matcher"]
+__all__ = ["EVERY_OBJECT", "FieldMatcher", "field_matcher"]
 
 NAME: Final = "metadata.name"
 NAMESPACE: Final = "metadata.namespace"
@@ -35,53 +34,33 @@ _OfObject: TypeAlias = Callable[[Any], str]
 _OfJSON: TypeAlias = Callable[[Mapping[str, Any]], str]
 
 
-@dataclass(frozen=True, slots=True)
-class FieldRequirement:
-    """One field that must have a value, or must not."""
-
-    field: str
-    value: str
-    equal: bool = True
-
-    def __str__(self) -> str:
-        escaped = self.value.replace("\\", "\\\\").replace(",", "\\,").replace("=", "\\=")
-        return f"{self.field}{'=' if self.equal else '!='}{escaped}"
-
-
 class FieldMatcher:
     """Requirements that all must hold, for the objects of one kind."""
 
-    __slots__ = ("_json_checks", "_object_checks", "canonical", "exact_name", "requirements")
+    __slots__ = ("_json_checks", "_object_checks", "canonical", "exact_name", "selector")
 
-    def __init__(
-        self,
-        requirements: Sequence[FieldRequirement] = (),
-        labels: Mapping[str, _Label] | None = None,
-    ) -> None:
-        known = labels or {}
-        self.requirements = tuple(requirements)
-        self.canonical = ",".join(map(str, requirements))
+    def __init__(self, selector: Selector, labels: Mapping[str, _Label]) -> None:
+        self.selector = selector
+        self.canonical = str(selector)
         # The one name that can match, so that a lookup can take the place of a search. What it
         # finds still has to match: other requirements may contradict.
-        self.exact_name = self.exact(NAME)
+        self.exact_name = selector.exact_value(NAME)
         self._object_checks = tuple(
-            (known[one.field].of_object, one.value, one.equal) for one in requirements
+            (labels[one.field].of_object, one.value, not one.negated)
+            for one in selector.requirements
         )
         self._json_checks = tuple(
-            (known[one.field].of_json, one.value, one.equal) for one in requirements
+            (labels[one.field].of_json, one.value, not one.negated) for one in selector.requirements
         )
 
     @property
     def everything(self) -> bool:
         """Whether nothing is required."""
-        return not self.requirements
+        return not self.selector.requirements
 
     def exact(self, field: str) -> str | None:
         """The value that the field must have, if there is only one; for indexes."""
-        for requirement in self.requirements:
-            if requirement.equal and requirement.field == field:
-                return requirement.value
-        return None
+        return self.selector.exact_value(field)
 
     def matches(self, obj: Object) -> bool:
         """Whether a typed object, at its hub version, is meant."""
@@ -107,79 +86,20 @@ def field_matcher(
     """
     if not text:
         return EVERY_OBJECT
-    fields = _fields_of(resource, selectable)
-    requirements = []
-    for field, value, equal in _parse(text):
-        name = fields.names.get(field)
-        if name is None:
-            raise BadRequest(fields.refusal(resource, field))
-        requirements.append(FieldRequirement(name, value, equal))
-    return FieldMatcher(requirements, fields.labels)
-
-
-# The grammar -----------------------------------------------------------------------------------
-
-
-def _parse(text: str) -> list[tuple[str, str, bool]]:
-    """Field, value, and whether they shall be equal, of every term; sorted by their text."""
-    terms = sorted(term for term in _split(text) if term)
-    if len(terms) > REQUIREMENTS_MAX:
+    try:
+        asked = Selector.parse(text).requirements
+    except ParseError as error:
+        raise BadRequest(error.rule) from error
+    if len(asked) > REQUIREMENTS_MAX:
         raise BadRequest(f"invalid selector: more than {REQUIREMENTS_MAX} requirements")
-    return [_parse_term(text, term) for term in terms]
-
-
-def _split(text: str) -> list[str]:
-    if "\\" not in text:
-        return text.split(",")
-    terms, start, escaped = [], 0, False
-    for index, character in enumerate(text):
-        if escaped:
-            escaped = False
-        elif character == "\\":
-            escaped = True
-        elif character == ",":
-            terms.append(text[start:index])
-            start = index + 1
-    return [*terms, text[start:]]
-
-
-def _parse_term(text: str, term: str) -> tuple[str, str, bool]:
-    # Fields know no escapes: the first operator is the one.
-    field, sign, value = term.partition("=")
-    if not sign:
-        raise BadRequest(f"invalid selector: '{shorten(text)}'; can't understand '{shorten(term)}'")
-    if field.endswith("!"):
-        return field[:-1], _unescape(value), False
-    return field, _unescape(value.removeprefix("=")), True
-
-
-def _unescape(value: str) -> str:
-    if not any(special in value for special in "\\,="):
-        return value
-    plain: list[str] = []
-    escaped = False
-    for character in value:
-        if escaped:
-            if character not in "\\,=":
-                raise _bad_escape(f"\\{character}")
-            plain.append(character)
-            escaped = False
-        elif character == "\\":
-            escaped = True
-        elif character in ",=":
-            # Upstream prints the character's number.
-            raise BadRequest(
-                f"invalid field selector: unescaped character in value: {ord(character)}"
-            )
-        else:
-            plain.append(character)
-    if escaped:
-        raise _bad_escape("\\")
-    return "".join(plain)
-
-
-def _bad_escape(sequence: str) -> BadRequest:
-    return BadRequest(f"invalid field selector: invalid escape sequence: {sequence}")
+    fields = _fields_of(resource, selectable)
+    known = []
+    for requirement in asked:
+        name = fields.names.get(requirement.field)
+        if name is None:
+            raise BadRequest(fields.refusal(resource, requirement.field))
+        known.append(Requirement(name, requirement.value, requirement.negated))
+    return FieldMatcher(Selector(tuple(known)), fields.labels)
 
 
 # What each kind knows --------------------------------------------------------------------------
@@ -414,4 +334,4 @@ def _custom(steps: tuple[str, ...]) -> _Label:
 
 
 # What an empty selector means.
-EVERY_OBJECT: Final = FieldMatcher()
+EVERY_OBJECT: Final = FieldMatcher(Selector.everything(), {})
