@@ -2,19 +2,25 @@
 // protobuf and as JSON.
 //
 //	schema schemas OPENAPI DIRECTORY    write schema files, from Go types and OpenAPI documents
+//	schema cases SEED                   print random objects of every kind, one a line
 package main
 
 import (
 	"fmt"
 	"os"
+	"strconv"
 )
 
 func main() {
 	switch {
 	case len(os.Args) == 4 && os.Args[1] == "schemas":
 		writeSchemas(os.Args[2], os.Args[3])
+	case len(os.Args) == 3 && os.Args[1] == "cases":
+		seed, err := strconv.ParseInt(os.Args[2], 10, 64)
+		check(err)
+		writeCases(seed)
 	default:
-		fail("usage: schema schemas OPENAPI DIRECTORY")
+		fail("usage: schema schemas OPENAPI DIRECTORY | schema cases SEED")
 	}
 }
 
