@@ -8,10 +8,11 @@ Upstream counterparts: apiserver pkg/authentication/serviceaccount, pkg/auth/nod
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from dray.api import names
-from dray.server.user import User
+from dray.server.user import ALL_AUTHENTICATED, ALL_UNAUTHENTICATED, User
 
 __all__ = [
     "ALL_SERVICE_ACCOUNTS",
@@ -21,6 +22,7 @@ __all__ = [
     "NODE_UID",
     "POD_NAME",
     "POD_UID",
+    "authenticated",
     "node_of",
     "service_account_groups",
     "service_account_of",
@@ -39,6 +41,13 @@ NODE_UID: Final = "authentication.kubernetes.io/node-uid"
 
 _SERVICE_ACCOUNT_PREFIX: Final = "system:serviceaccount:"
 _NODE_PREFIX: Final = "system:node:"
+
+
+def authenticated(user: User) -> User:
+    """The user in the group of all who showed who they are."""
+    if ALL_AUTHENTICATED in user.groups or ALL_UNAUTHENTICATED in user.groups:
+        return user
+    return replace(user, groups=(*user.groups, ALL_AUTHENTICATED))
 
 
 def service_account_user_name(namespace: str, name: str) -> str:

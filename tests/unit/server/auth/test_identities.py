@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from dray.server.auth.identities import (
+    authenticated,
     node_of,
     service_account_groups,
     service_account_of,
@@ -50,3 +51,9 @@ def test_a_node_needs_both_name_and_group(
     name: str, groups: tuple[str, ...], node: str | None
 ) -> None:
     assert node_of(User(name, groups=groups)) == node
+
+
+def test_who_showed_who_they_are_is_authenticated() -> None:
+    assert authenticated(User("bob", groups=("dev",))).groups == ("dev", "system:authenticated")
+    for already in ("system:authenticated", "system:unauthenticated"):
+        assert authenticated(User("bob", groups=(already,))).groups == (already,)

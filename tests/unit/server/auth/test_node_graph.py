@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dray.api.core import Pod
@@ -70,6 +70,7 @@ changes = st.builds(
 )
 
 
+@settings(max_examples=50)
 @given(st.lists(st.tuples(st.booleans(), changes, st.sampled_from(["n1", "n2"]), names)))
 def test_answers_equal_those_of_looking_at_all_pods(
     steps: list[tuple[bool, Pod, str, str]],

@@ -282,7 +282,7 @@ def naively_applies(subject: Subject, who: User, namespace: str) -> bool:
     return subject.name in (who.groups if subject.kind == "Group" else (who.name,))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(objects, min_size=4, max_size=14))
 @pytest.mark.slow
 def test_decisions_equal_those_of_walking_all_rules(steps: list[Object]) -> None:
