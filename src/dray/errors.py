@@ -188,10 +188,11 @@ class APIError(DrayError):
             ],
             retryAfterSeconds=told.retry_after_seconds,
         )
+        token = getattr(self, "continue_token", "")
         status: dict[str, Any] = {
             "kind": "Status",
             "apiVersion": "v1",
-            "metadata": {},
+            "metadata": {"continue": token} if token else {},
             "status": "Failure",
             "message": self.message,
             "reason": self.reason,
@@ -270,10 +271,11 @@ class Conflict(APIError):
 
 
 class Expired(APIError):
-    """The revision asked for is no longer kept: list again."""
+    """The revision asked for is no longer kept: list again, or go on with the token."""
 
     code = 410
     reason = "Expired"
+    continue_token = ""
 
 
 class MethodNotAllowed(APIError):

@@ -51,6 +51,10 @@ class Model(Protocol):
         """The server's switches for this kind."""
         ...
 
+    def versions(self) -> Sequence[str]:
+        """All versions there are of the kind, served or not."""
+        ...
+
     def schema(self, version: str) -> StructOf | None:
         """The shape at a version, or None if there is no such version."""
         ...
@@ -107,6 +111,9 @@ class Model(Protocol):
 def shown(value: bytes, revision: int, head: bytes) -> bytes:
     """A stored value behind a head like `{"kind":"Pod","apiVersion":"v1","metadata":{`.
 
-    Metadata is never empty, so a comma always follows the revision.
+    Metadata is never empty, so a comma always follows the revision. Without one (0) the object was
+    never stored, as on a dry run.
     """
+    if not revision:
+        return head + value[len(STORED_START) :]
     return b'%s"resourceVersion":"%d",%s' % (head, revision, value[len(STORED_START) :])

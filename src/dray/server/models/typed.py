@@ -55,6 +55,9 @@ class TypedModel:
     def traits(self) -> Strategy:
         return self._traits
 
+    def versions(self) -> Sequence[str]:
+        return [version.name for version in self._kind.versions]
+
     def schema(self, version: str) -> StructOf | None:
         if self._kind.version(version) is None:
             return None

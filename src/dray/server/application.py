@@ -1,0 +1,195 @@
+"""The way of a request: who asks, may they, and which verb answers.
+
+The order is upstream's: authentication, impersonation, authorization, then the verb. A path that no
+resource has is refused only after authorization, so that nobody learns what exists by asking.
+Errors of the tree become Statuses here, in the form the client accepts. Upstream counterpart: the
+handler chain that apiserver pkg/server/config.go builds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final, Protocol
+
+from dray.errors import APIError, NotAcceptable
+from dray.server.answers import error_answer
+from dray.server.auth.chain import forbidden
+from dray.server.auth.impersonation import impersonate
+from dray.server.call import Call
+from dray.server.http.messages import Answer, Peer, Request, Response
+from dray.server.negotiation import (
+    DOCUMENTS,
+    LISTS,
+    OBJECTS,
+    WATCHES,
+    Media,
+    Offers,
+    negotiate,
+)
+from dray.server.refusals import method_not_allowed, no_such_resource
+from dray.server.registry import Served
+from dray.server.resources import Resource
+from dray.server.routing import Route, route
+from dray.server.services import Services
+from dray.server.user import Attributes, User
+
+__all__ = ["Application", "Authenticator", "Endpoint", "Verb"]
+
+# What answers a call on a resource.
+Verb = Callable[[Call], Awaitable[Answer]]
+
+
+class Authenticator(Protocol):
+    """Says who sent a request."""
+
+    def authenticate(self, headers: Mapping[str, str], peer: Peer) -> User:
+        """The user, anonymous if it names none. Raises Unauthorized."""
+        ...
+
+
+class Endpoint(Protocol):
+    """Answers requests for paths that are no resources."""
+
+    async def __call__(self, request: Request) -> Response | None:
+        """The answer, or None if the path is not its own."""
+        ...
+
+
+# What a client may choose between.
+_OFFERS: Final[Mapping[str, Offers]] = {"get": OBJECTS, "list": LISTS, "watch": WATCHES}
+
+_PLAIN_NOT_FOUND: Final = Response(
+    404, (("Content-Type", "text/plain; charset=utf-8"),), b"404 page not found\n"
+)
+
+
+class Application:
+    """Answers requests."""
+
+    def __init__(
+        self,
+        services: Services,
+        authenticator: Authenticator,
+        *,
+        verbs: Mapping[str, Verb],
+        subresources: Mapping[tuple[str, str, str], Verb],
+        reviews: Mapping[str, Verb],
+        endpoints: tuple[Endpoint, ...],
+    ) -> None:
+        """`subresources` are by plural, subresource and verb; `reviews` by plural."""
+        self._services = services
+        self._authenticator = authenticator
+        self._verbs = verbs
+        self._subresources = subresources
+        self._reviews = reviews
+        self._endpoints = endpoints
+
+    async def __call__(self, request: Request) -> Answer:
+        try:
+            return await self._answer(request)
+        except APIError as error:
+            return error_answer(error, request, _media_of_errors(request))
+
+    async def _answer(self, request: Request) -> Answer:
+        user = self._authenticator.authenticate(request.headers, request.peer)
+        user = impersonate(user, request.headers, self._services.authorizer)
+        where = route(request.method, request.path, request.query)
+        self._authorize(user, where, request)
+        if where.is_resource:
+            return await self._resource(request, where, user)
+        for endpoint in self._endpoints:
+            answer = await endpoint(request)
+            if answer is not None:
+                return answer
+        return self._lost(where)
+
+    def _authorize(self, user: User, where: Route, request: Request) -> None:
+        attributes = Attributes(
+            user=user,
+            verb=where.verb,
+            group=where.group,
+            version=where.version,
+            resource=where.resource,
+            subresource=where.subresource,
+            namespace=where.namespace,
+            name=where.name,
+            path="" if where.is_resource else where.path,
+            field_selector=request.query.get("fieldSelector", ("",))[0],
+        )
+        decision = self._services.authorizer.authorize(attributes)
+        if not decision.allowed:
+            raise forbidden(attributes, decision)
+
+    def _lost(self, where: Route) -> Answer:
+        parts = where.path.strip("/").split("/")
+        known = (
+            parts[0] == "apis" and len(parts) > 1 and self._services.registry.has_group(parts[1])
+        )
+        if known and len(parts) > 2:
+            raise no_such_resource()
+        return _PLAIN_NOT_FOUND
+
+    # Resources ---------------------------------------------------------------------------------
+
+    async def _resource(self, request: Request, where: Route, user: User) -> Answer:
+        registry = self._services.registry
+        served = registry.find(where.group, where.version, where.resource)
+        if served is None:
+            if not registry.has_group(where.group):
+                return _PLAIN_NOT_FOUND
+            raise no_such_resource()
+        if where.surplus:
+            raise no_such_resource()
+        verb = self._verb(served, where)
+        media = negotiate(request.headers.get("accept", ""), _OFFERS.get(where.verb, DOCUMENTS))
+        call = Call(self._services, request, where, user, served, media)
+        try:
+            return await verb(call)
+        except APIError as error:
+            return error_answer(error, request, media, call.warnings)
+
+    def _verb(self, served: Served, where: Route) -> Verb:
+        """What answers the request. Raises NotFound, MethodNotAllowed."""
+        resource = served.resource
+        if not where.subresource:
+            return self._main_verb(served, where)
+        subresource = resource.subresource(where.subresource)
+        if subresource is None:
+            raise no_such_resource()
+        if where.verb not in subresource.verbs:
+            raise method_not_allowed()
+        own = self._subresources.get((resource.plural, where.subresource, where.verb))
+        own = own or self._subresources.get(("*", where.subresource, where.verb))
+        if own is not None:
+            return own
+        return self._verbs[where.verb]
+
+    def _main_verb(self, served: Served, where: Route) -> Verb:
+        resource = served.resource
+        if where.verb not in resource.verbs or not _fits(resource, where):
+            raise method_not_allowed()
+        if served.model is None:
+            return self._reviews[resource.plural]
+        return self._verbs[where.verb]
+
+
+def _fits(resource: Resource, where: Route) -> bool:
+    """Whether the path has a namespace where one belongs, and a name where the verb needs one."""
+    if resource.namespaced:
+        # Across all namespaces objects can be read but not changed.
+        if not where.namespace and where.verb not in ("list", "watch"):
+            return False
+    elif where.namespace and resource.plural != "namespaces":
+        return False
+    return bool(where.name) is (where.verb in _NAMED) or where.verb == "watch"
+
+
+_NAMED: Final = frozenset({"get", "update", "patch", "delete"})
+
+
+def _media_of_errors(request: Request) -> Media:
+    """The form of a refusal: what the client takes, or JSON if it takes nothing we have."""
+    try:
+        return negotiate(request.headers.get("accept", ""), DOCUMENTS)
+    except NotAcceptable:
+        return Media()

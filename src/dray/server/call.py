@@ -1,0 +1,70 @@
+"""One request on its way through the server: who asks, what for, and what they are to be told.
+
+A Call is made once the path, the user and the resource are known, and lives as long as the request.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from dray.api.wire import Time
+from dray.errors import InternalError
+from dray.server.http.messages import Request
+from dray.server.models.model import Circumstances, Model
+from dray.server.negotiation import Media
+from dray.server.registry import Served, key_of
+from dray.server.resources import Resource
+from dray.server.routing import Route
+from dray.server.services import Services
+from dray.server.user import User
+
+__all__ = ["Call"]
+
+# Warnings are headers, and a client that sends a thousand unknown fields needs no thousand of them.
+WARNINGS_MAX = 32
+
+
+@dataclass(slots=True)
+class Call:
+    """One request, understood but not yet answered."""
+
+    services: Services
+    request: Request
+    route: Route
+    user: User
+    served: Served
+    media: Media
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def resource(self) -> Resource:
+        return self.served.resource
+
+    @property
+    def model(self) -> Model:
+        if self.served.model is None:
+            raise InternalError(f"{self.resource.plural} are not stored")
+        return self.served.model
+
+    @property
+    def namespace(self) -> str:
+        """Where the object is; empty for those in no namespace."""
+        return self.route.namespace if self.resource.namespaced else ""
+
+    @property
+    def user_agent(self) -> str:
+        return self.request.headers.get("user-agent", "")
+
+    def key(self, name: str = "") -> str:
+        return key_of(self.served.prefix, self.namespace, name or self.route.name)
+
+    def warn(self, text: str) -> None:
+        """Tell the client something about its request, which is done all the same."""
+        if text not in self.warnings and len(self.warnings) < WARNINGS_MAX:
+            self.warnings.append(text)
+
+    def now(self) -> Time:
+        return Time(self.services.clock.now())
+
+    def circumstances(self, now: Time) -> Circumstances:
+        return Circumstances(self.services.gates, now, self.resource)

@@ -1,0 +1,255 @@
+"""What a request asks for besides its object: the options in its query, or in its body.
+
+Every verb has its options; a value that is not one of those allowed is refused with the rule and
+the options' kind. Parameters nobody knows are ignored, as clients send several that concern only
+themselves. Upstream counterpart: meta/v1's options and their validation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from dray.api.codec import decode_builtins
+from dray.api.meta import DeleteOptions
+from dray.errors import BadRequest, DecodeError, FieldError, FieldErrorType, quote
+from dray.server.refusals import invalid_options
+
+__all__ = [
+    "FOREGROUND",
+    "ORPHAN",
+    "ListOptions",
+    "WriteOptions",
+    "delete_options",
+    "list_options",
+    "write_options",
+]
+
+Query: TypeAlias = Mapping[str, Sequence[str]]
+
+FOREGROUND: Final = "Foreground"
+BACKGROUND: Final = "Background"
+ORPHAN: Final = "Orphan"
+
+_STRICTNESS: Final = ("Ignore", "Warn", "Strict")
+_MATCHES: Final = ("Exact", "NotOlderThan")
+_TRUE: Final = frozenset({"1", "t", "T", "TRUE", "true", "True"})
+_FALSE: Final = frozenset({"0", "f", "F", "FALSE", "false", "False", ""})
+
+_MANAGER_BYTES_MAX: Final = 128
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOptions:
+    """How to create, update or patch."""
+
+    dry_run: bool = False
+    manager: str = ""
+    strictness: str = "Warn"
+    force: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ListOptions:
+    """What to list or watch, and from when."""
+
+    labels: str = ""
+    fields: str = ""
+    revision: str = ""
+    match: str = ""
+    limit: int = 0
+    continue_: str = ""
+    timeout_seconds: int | None = None
+    bookmarks: bool = False
+    initial_events: bool | None = None
+    watch: bool = field(default=False)
+
+
+def _first(query: Query, name: str) -> str:
+    values = query.get(name)
+    return values[0] if values else ""
+
+
+def write_options(
+    query: Query, kind: str, *, user_agent: str, is_apply: bool = False
+) -> WriteOptions:
+    """The options of a write. `kind` is the options' own: CreateOptions and so on."""
+    errors: list[FieldError] = []
+    dry_run = [value for value in query.get("dryRun", ()) if value]
+    errors += _check_dry_run(dry_run)
+    manager = _first(query, "fieldManager")
+    if manager:
+        errors += _check_manager(manager)
+    strictness = _first(query, "fieldValidation")
+    if strictness and strictness not in _STRICTNESS:
+        errors.append(_unsupported("fieldValidation", strictness, ("", *_STRICTNESS)))
+    force = _first(query, "force")
+    if kind == "PatchOptions":
+        if is_apply and not manager:
+            told = "is required for apply patch"
+            errors.append(FieldError(FieldErrorType.REQUIRED, "fieldManager", None, told))
+        if force and not is_apply:
+            told = "may not be specified for non-apply patch"
+            errors.append(FieldError(FieldErrorType.FORBIDDEN, "force", None, told))
+    if errors:
+        raise invalid_options(kind, errors)
+    return WriteOptions(
+        dry_run=bool(dry_run),
+        manager=manager or _manager_of(user_agent),
+        strictness=strictness or "Warn",
+        force=_boolean(force, "force"),
+    )
+
+
+def _manager_of(user_agent: str) -> str:
+    name = user_agent.partition("/")[0].encode()[:_MANAGER_BYTES_MAX].decode(errors="ignore")
+    return "".join(character for character in name if character.isprintable())
+
+
+def _check_manager(manager: str) -> list[FieldError]:
+    if len(manager.encode()) > _MANAGER_BYTES_MAX:
+        told = f"may not be more than {_MANAGER_BYTES_MAX} bytes"
+        return [FieldError(FieldErrorType.TOO_LONG, "fieldManager", manager, told)]
+    for index, character in enumerate(manager):
+        if not character.isprintable():
+            told = f"should only contain printable characters (index {index})"
+            return [FieldError(FieldErrorType.INVALID, "fieldManager", manager, told)]
+    return []
+
+
+def _check_dry_run(values: Sequence[str]) -> list[FieldError]:
+    bad = [value for value in values if value != "All"]
+    if not bad and len(values) <= 1:
+        return []
+    return [
+        FieldError(FieldErrorType.NOT_SUPPORTED, "dryRun", list(values), 'supported values: "All"')
+    ]
+
+
+def _unsupported(name: str, value: str, supported: Sequence[str]) -> FieldError:
+    listed = ", ".join(quote(choice) for choice in supported)
+    return FieldError(FieldErrorType.NOT_SUPPORTED, name, value, f"supported values: {listed}")
+
+
+def _boolean(text: str, name: str) -> bool:
+    # Upstream takes any word that is not a known false for true.
+    del name
+    return text not in _FALSE
+
+
+def _integer(text: str, name: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        told = f"strconv.ParseInt: parsing {quote(text)}: invalid syntax"
+        raise BadRequest(f"{name}: {told}") from None
+
+
+def list_options(query: Query, *, watch: bool) -> ListOptions:
+    """The options of a list or a watch."""
+    timeout = _first(query, "timeoutSeconds")
+    initial = _first(query, "sendInitialEvents")
+    limit = _first(query, "limit")
+    options = ListOptions(
+        labels=_first(query, "labelSelector"),
+        fields=_first(query, "fieldSelector"),
+        revision=_first(query, "resourceVersion"),
+        match=_first(query, "resourceVersionMatch"),
+        limit=max(0, _integer(limit, "limit")) if limit else 0,
+        continue_=_first(query, "continue"),
+        timeout_seconds=_integer(timeout, "timeoutSeconds") if timeout else None,
+        bookmarks=_boolean(_first(query, "allowWatchBookmarks"), "allowWatchBookmarks"),
+        initial_events=_boolean(initial, "sendInitialEvents") if initial else None,
+        watch=watch,
+    )
+    errors = _check_watch(options) if watch else _check_list(options)
+    if errors:
+        raise invalid_options("ListOptions", errors)
+    return options
+
+
+def _forbidden(name: str, told: str) -> FieldError:
+    return FieldError(FieldErrorType.FORBIDDEN, name, None, told)
+
+
+def _check_list(options: ListOptions) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if options.initial_events is not None:
+        errors.append(_forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
+    match = options.match
+    if not match:
+        return errors
+    if not options.revision:
+        told = "resourceVersionMatch is forbidden unless resourceVersion is provided"
+        errors.append(_forbidden("resourceVersionMatch", told))
+    if options.continue_:
+        told = "resourceVersionMatch is forbidden when continue is provided"
+        errors.append(_forbidden("resourceVersionMatch", told))
+    if match not in _MATCHES:
+        errors.append(_unsupported("resourceVersionMatch", match, ("Exact", "NotOlderThan", "")))
+    if match == "Exact" and options.revision == "0":
+        told = 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
+        errors.append(_forbidden("resourceVersionMatch", told))
+    return errors
+
+
+def _check_watch(options: ListOptions) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if options.continue_:
+        errors.append(_forbidden("continue", "continue is forbidden for watch"))
+    match = options.match
+    if options.initial_events is not None:
+        if match != "NotOlderThan":
+            told = (
+                "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
+                if not match
+                else 'sendInitialEvents requires "resourceVersionMatch=NotOlderThan"'
+            )
+            errors.append(_forbidden("resourceVersionMatch", told))
+    elif match:
+        told = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+        errors.append(_forbidden("resourceVersionMatch", told))
+    return errors
+
+
+_OPTIONS_KINDS: Final = frozenset({"", "DeleteOptions"})
+
+
+def delete_options(document: Mapping[str, object] | None, query: Query) -> DeleteOptions:
+    """How to delete: the body says it or, if there is none, the query."""
+    options = _from_body(document) if document is not None else _from_query(query)
+    errors = []
+    policy = options.propagation_policy
+    if policy is not None and options.orphan_dependents is not None:
+        told = "orphanDependents and deletionPropagation cannot be both set"
+        errors.append(FieldError(FieldErrorType.INVALID, "propagationPolicy", policy, told))
+    if policy is not None and policy not in (FOREGROUND, BACKGROUND, ORPHAN):
+        supported = (FOREGROUND, BACKGROUND, ORPHAN, "nil")
+        errors.append(_unsupported("propagationPolicy", policy, supported))
+    errors += _check_dry_run(options.dry_run)
+    if errors:
+        raise invalid_options("DeleteOptions", errors)
+    return options
+
+
+def _from_body(document: Mapping[str, object]) -> DeleteOptions:
+    kind = document.get("kind", "")
+    if kind not in _OPTIONS_KINDS:
+        raise BadRequest(f"the body of a deletion is DeleteOptions, not {quote(str(kind))}")
+    try:
+        return decode_builtins(dict(document), DeleteOptions).value
+    except DecodeError as error:
+        raise BadRequest(f"DeleteOptions cannot be read: {error}") from error
+
+
+def _from_query(query: Query) -> DeleteOptions:
+    grace = _first(query, "gracePeriodSeconds")
+    orphan = _first(query, "orphanDependents")
+    policy = _first(query, "propagationPolicy")
+    return DeleteOptions(
+        grace_period_seconds=_integer(grace, "gracePeriodSeconds") if grace else None,
+        orphan_dependents=_boolean(orphan, "orphanDependents") if orphan else None,
+        propagation_policy=policy or None,
+        dry_run=tuple(value for value in query.get("dryRun", ()) if value),
+    )

@@ -1,0 +1,224 @@
+"""A whole API server: its parts put together, started and stopped.
+
+Upstream counterpart: cmd/kube-apiserver/app.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from dray.api.features import DEFAULT_GATES, FeatureGates
+from dray.clock import Clock
+from dray.entropy import Entropy
+from dray.server.admission.chain import default_chain
+from dray.server.application import Application, Verb
+from dray.server.auth.authenticator import Authenticator
+from dray.server.auth.certificates import Certificates
+from dray.server.auth.chain import Chain
+from dray.server.auth.node import NodeAuthorizer
+from dray.server.auth.rbac import RBACAuthorizer
+from dray.server.auth.reviews import Reviews
+from dray.server.auth.service_account_tokens import ServiceAccountTokens
+from dray.server.auth.signing_keys import SigningKeys
+from dray.server.auth.token_file import TokenFile
+from dray.server.auth.token_requests import TokenRequests
+from dray.server.bootstrap import NamespaceKeeper, bootstrap
+from dray.server.call import Call
+from dray.server.documents import Documents
+from dray.server.health import Health
+from dray.server.http.limits import Limits
+from dray.server.http.listener import Listener
+from dray.server.http.messages import Answer
+from dray.server.http.tls import server_context
+from dray.server.internal import Internal
+from dray.server.pki import Authority
+from dray.server.registry import Registry
+from dray.server.reviews import review_verbs, token_verb
+from dray.server.services import Services
+from dray.server.stored_state import StoredState
+from dray.server.subresources.binding import bind
+from dray.server.subresources.eviction import evict
+from dray.server.subresources.scale import get_scale, patch_scale, update_scale
+from dray.server.verbs.create import create
+from dray.server.verbs.delete import delete, delete_collection
+from dray.server.verbs.get import get
+from dray.server.verbs.list import list_
+from dray.server.verbs.patch import patch
+from dray.server.verbs.update import update
+from dray.server.verbs.watch import watch
+from dray.server.watching.lanes import Lanes
+from dray.store.store import Store
+
+__all__ = ["Server", "Settings"]
+
+_log = logging.getLogger(__name__)
+
+# How long requests that are under way may take once the server is told to stop.
+STOP_SECONDS: Final = 10.0
+
+# Who signs tokens of service accounts, and for whom they are good, unless a client says otherwise.
+ISSUER: Final = "https://kubernetes.default.svc.cluster.local"
+
+# By which names clients inside a cluster call the server.
+_CLUSTER_NAMES: Final = (
+    "kubernetes",
+    "kubernetes.default",
+    "kubernetes.default.svc",
+    "kubernetes.default.svc.cluster.local",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a server is set up."""
+
+    secrets: Path  # the directory of certificates and signing keys
+    host: str = "127.0.0.1"
+    port: int = 0
+    names: tuple[str, ...] = ()  # more names and addresses that the certificate is for
+    token_file: Path | None = None
+    versions: Callable[[str, str], bool] | None = None  # which group and version to serve
+    gates: FeatureGates = DEFAULT_GATES
+    limits: Limits = field(default_factory=Limits)
+
+
+class Server:
+    """An API server over a store."""
+
+    def __init__(self, store: Store, settings: Settings, clock: Clock, entropy: Entropy) -> None:
+        self._store = store
+        self._settings = settings
+        self._clock = clock
+        self.authority = Authority(settings.secrets, clock, entropy)
+        registry = Registry(versions=settings.versions)
+        state = StoredState(store, registry)
+        rules = RBACAuthorizer(state)
+        authorizer = Chain({"Node": NodeAuthorizer(state), "RBAC": rules})
+        self._state = state
+        self.services = Services(
+            store=store,
+            registry=registry,
+            state=state,
+            admission=default_chain(state, clock, entropy, authorizer.authorize),
+            authorizer=authorizer,
+            rules=rules,
+            clock=clock,
+            entropy=entropy,
+            gates=settings.gates,
+        )
+        self.lanes = Lanes(store, clock)
+        self._phase = "starting"
+        keys = SigningKeys.load(settings.secrets)
+        tokens = ServiceAccountTokens(state, keys, clock, entropy, issuer=ISSUER)
+        authenticator = Authenticator(
+            certificates=Certificates(clock),
+            token_file=TokenFile(settings.token_file, clock) if settings.token_file else None,
+            service_accounts=tokens,
+        )
+        health = Health({"ping": lambda: None}, {"store": self._check_phase})
+        self._documents = Documents(registry, keys, health, issuer=ISSUER)
+        self._application = Application(
+            self.services,
+            authenticator,
+            verbs=_verbs(self.lanes),
+            subresources=_subresources(TokenRequests(state, tokens, clock)),
+            reviews=review_verbs(Reviews(authenticator, authorizer, rules)),
+            endpoints=(health, self._documents),
+        )
+        self._internal = Internal(self.services)
+        self._tasks: list[asyncio.Task[None]] = []
+        self._listener: Listener | None = None
+
+    def _check_phase(self) -> str | None:
+        return None if self._phase == "running" else f"the server is {self._phase}"
+
+    @property
+    def application(self) -> Application:
+        """What answers requests; for clients in the same process."""
+        return self._application
+
+    @property
+    def url(self) -> str:
+        """Where clients find it."""
+        port = self._settings.port if self._listener is None else self._listener.port
+        return f"https://{_bracketed(self._settings.host)}:{port}"
+
+    async def start(self) -> None:
+        """Create what must be there, then listen."""
+        settings = self._settings
+        await bootstrap(self._internal, self._state)
+        names = _names(settings.host, settings.names)
+        files = self.authority.server_certificate(names)
+        context = server_context(
+            files.certificate, files.key, client_authority=self.authority.certificate_file
+        )
+        self._listener = Listener(
+            self._application,
+            clock=self._clock,
+            host=settings.host,
+            port=settings.port,
+            ssl_context=context,
+            limits=settings.limits,
+        )
+        await self._listener.start()
+        keeper = NamespaceKeeper(
+            self._internal, self._state, self._store, self.authority.certificate.decode()
+        )
+        self._tasks = [
+            asyncio.create_task(self.lanes.keep(), name="watches"),
+            asyncio.create_task(keeper.run(), name="namespaces"),
+        ]
+        self._phase = "running"
+
+    async def stop(self, grace_seconds: float = STOP_SECONDS) -> None:
+        """End watches properly, let requests finish, and release everything but the store."""
+        self._phase = "stopping"
+        self.lanes.close()
+        if self._listener is not None:
+            await self._listener.stop(grace_seconds)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._state.close()
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def _names(host: str, more: Sequence[str]) -> list[str]:
+    wildcard = host in ("0.0.0.0", "::")  # noqa: S104 - compared, not bound
+    names = ["localhost", "127.0.0.1", "::1", *_CLUSTER_NAMES, *more]
+    return list(dict.fromkeys(names if wildcard else [*names, host]))
+
+
+def _verbs(lanes: Lanes) -> Mapping[str, Verb]:
+    async def watch_(call: Call) -> Answer:
+        return await watch(call, lanes)
+
+    return {
+        "get": get,
+        "list": list_,
+        "watch": watch_,
+        "create": create,
+        "update": update,
+        "patch": patch,
+        "delete": delete,
+        "deletecollection": delete_collection,
+    }
+
+
+def _subresources(requests: TokenRequests) -> Mapping[tuple[str, str, str], Verb]:
+    return {
+        ("pods", "binding", "create"): bind,
+        ("pods", "eviction", "create"): evict,
+        ("*", "scale", "get"): get_scale,
+        ("*", "scale", "update"): update_scale,
+        ("*", "scale", "patch"): patch_scale,
+        ("serviceaccounts", "token", "create"): token_verb(requests),
+    }

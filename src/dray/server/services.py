@@ -1,0 +1,60 @@
+"""What every verb needs: the parts of a server, put together once.
+
+The command line wires the real ones, tests what they like. Nothing here does anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from dray.api.features import FeatureGates
+from dray.clock import Clock
+from dray.entropy import Entropy
+from dray.server.admission.request import AdmissionRequest
+from dray.server.admission.resource_quota import QuotaCharge
+from dray.server.auth.rbac import RBACAuthorizer
+from dray.server.registry import Registry
+from dray.server.state import State
+from dray.server.user import Attributes, Decision
+from dray.store.store import Store
+
+__all__ = ["Admission", "Authorizer", "Services"]
+
+
+class Authorizer(Protocol):
+    """Says whether somebody may do something."""
+
+    def authorize(self, attributes: Attributes) -> Decision: ...
+
+
+class Admission(Protocol):
+    """All admission plugins, in their order."""
+
+    def admit(self, request: AdmissionRequest) -> Any:
+        """The object as it goes on, changed or not."""
+        ...
+
+    def validate(self, request: AdmissionRequest) -> None:
+        """Raise an APIError if it must not go on."""
+        ...
+
+    def charge(self, request: AdmissionRequest) -> Sequence[QuotaCharge]:
+        """What it costs the quotas of its namespace. Raises Forbidden if they cannot afford it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """The parts of a server that verbs work with."""
+
+    store: Store
+    registry: Registry
+    state: State
+    admission: Admission
+    authorizer: Authorizer
+    rules: RBACAuthorizer  # whom roles and bindings give which rights
+    clock: Clock
+    entropy: Entropy
+    gates: FeatureGates

@@ -1,0 +1,34 @@
+"""The body of an action: an object of another kind than the resource it is posted to."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from dray.api.codec import decode_builtins
+from dray.api.meta import Object
+from dray.errors import BadRequest, DecodeError, quote
+from dray.server.bodies import body_document
+from dray.server.call import Call
+
+__all__ = ["read_action"]
+
+O = TypeVar("O", bound=Object)  # noqa: E741
+
+
+def read_action(call: Call, kind: type[O]) -> O:
+    """The body as this kind, whose names it may leave out but not contradict."""
+    document: Any = body_document(call)
+    name = kind.__name__
+    if document is None:
+        document = {}
+    try:
+        obj = decode_builtins(document, kind).value
+    except DecodeError as error:
+        raise BadRequest(f"{name} cannot be read: {error}") from error
+    expected = kind()
+    if obj.kind != expected.kind or obj.api_version != expected.api_version:
+        raise BadRequest(
+            f"{obj.kind} in version {quote(obj.api_version)} cannot be handled as a {name} in "
+            f"version {quote(expected.api_version)}"
+        )
+    return obj

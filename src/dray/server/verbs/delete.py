@@ -1,0 +1,76 @@
+"""Deleting one object, or all that are selected."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from dray.api.meta import DeleteOptions
+from dray.errors import APIError
+from dray.server.answers import document, status_answer
+from dray.server.bodies import body_document
+from dray.server.call import Call
+from dray.server.deletion import Deleted, delete_object, would_be_orphaned_by_default
+from dray.server.http.messages import Answer
+from dray.server.listing import Listing, list_document, read_list
+from dray.server.objects import object_answer
+from dray.server.options import delete_options, list_options
+from dray.server.refusals import not_found, success
+from dray.store.store import Record
+
+__all__ = ["delete", "delete_collection"]
+
+_ORPHANS: Final = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background "
+    "to remove them or set propagationPolicy=Orphan to suppress this warning"
+)
+
+
+async def delete(call: Call) -> Answer:
+    """Delete an object, or begin to."""
+    options = _options(call)
+    record = call.services.store.head(call.key())
+    if record is None:
+        raise not_found(call.resource, call.route.name)
+    deleted = await delete_object(call, record, options, call.now())
+    return _answer(call, deleted)
+
+
+def _options(call: Call) -> DeleteOptions:
+    options = delete_options(body_document(call), call.request.query)
+    if would_be_orphaned_by_default(call, options):
+        call.warn(_ORPHANS)
+    return options
+
+
+def _answer(call: Call, deleted: Deleted) -> Answer:
+    metadata = deleted.object.metadata
+    if deleted.gone and not call.model.traits.returns_deleted_object(call.resource.version):
+        status = success(call.resource, metadata.name, metadata.uid)
+        return status_answer(call, 200, status)
+    return object_answer(call, 200, deleted.value, deleted.revision)
+
+
+async def delete_collection(call: Call) -> Answer:
+    """Delete every object that the selectors mean, and list them."""
+    options = _options(call)
+    query = {name: values for name, values in call.request.query.items() if name not in _DELETION}
+    listing = await read_list(call, list_options(query, watch=False))
+    now = call.now()
+    gone: list[Record] = []
+    for record in listing.records:
+        head = call.services.store.head(record.key)
+        if head is None:
+            continue
+        try:
+            deleted = await delete_object(call, head, options, now)
+        except APIError as error:
+            if error.reason in ("NotFound", "Conflict"):
+                continue  # somebody else was quicker
+            raise
+        gone.append(Record(record.key, deleted.value, head.created, deleted.revision))
+    revision = call.services.store.revision
+    return document(call, 200, list_document(call, Listing(gone, revision)))
+
+
+# Options of the deletion, which a list would take for its own.
+_DELETION: Final = frozenset({"gracePeriodSeconds", "orphanDependents", "propagationPolicy"})

@@ -1,0 +1,170 @@
+"""Patching an object, or its status: four ways to say what is to change.
+
+Three of them are instructions on the stored object; the fourth, server-side apply, says what the
+client wants the object to be as far as it cares, and who it is. Whatever the patch makes of the
+object then goes the way of any update. A patch without a revision is made of what is stored at this
+moment, so it never conflicts. Upstream counterpart: apiserver pkg/endpoints/handlers/patch.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dray.api.codec import parse_plain
+from dray.api.wire import Time
+from dray.errors import BadRequest, DecodeError, FieldError, FieldErrorType, Invalid
+from dray.server.bodies import judge_strictness
+from dray.server.call import Call
+from dray.server.field_managers import applied_document
+from dray.server.http.messages import Answer
+from dray.server.negotiation import PatchType, patch_type
+from dray.server.options import WriteOptions, write_options
+from dray.server.patching.json_patch import apply_json_patch
+from dray.server.patching.merge_patch import apply_merge_patch
+from dray.server.patching.strategic import apply_strategic_merge
+from dray.server.refusals import conflict, not_found
+from dray.server.verbs.create import placed, written_answer
+from dray.server.verbs.update import check_name
+from dray.server.writing import create_object, replace_object
+from dray.server.yaml_bodies import duplicates_in, parse_yaml
+from dray.store.store import Record
+
+__all__ = ["patch"]
+
+
+async def patch(call: Call) -> Answer:
+    """Change an object as the body says."""
+    builtin = call.served.kind is not None
+    kind = patch_type(call.request.headers.get("content-type", ""), strategic=builtin)
+    is_apply = kind is PatchType.APPLY
+    options = write_options(
+        call.request.query, "PatchOptions", user_agent=call.user_agent, is_apply=is_apply
+    )
+    record = call.services.store.head(call.key())
+    if is_apply:
+        return await _apply(call, record, options)
+    if record is None:
+        raise not_found(call.resource, call.route.name)
+    body = _parse(call)
+    now = call.now()
+
+    def change(old: Any) -> Any:
+        document = _patched(call, kind, call.model.document(old, call.resource.version), body)
+        return _read(call, document, options, now)
+
+    written = await replace_object(
+        call, record, change, options, now, subresource=call.route.subresource
+    )
+    return written_answer(call, written)
+
+
+def _parse(call: Call) -> Any:
+    try:
+        return parse_plain(call.request.body)
+    except DecodeError as error:
+        raise BadRequest(f"error decoding patch: {error}") from error
+
+
+def _patched(call: Call, kind: PatchType, document: dict[str, Any], body: Any) -> Any:
+    if kind is PatchType.JSON:
+        return apply_json_patch(document, body)
+    if not isinstance(body, dict):
+        raise BadRequest("error decoding patch: expected an object")
+    if kind is PatchType.MERGE:
+        return apply_merge_patch(document, body)
+    schema = call.model.schema(call.resource.version)
+    assert schema is not None
+    return apply_strategic_merge(document, body, schema)
+
+
+def _read(call: Call, document: Any, options: WriteOptions, now: Time) -> Any:
+    """The object a patch made, under the name of its path."""
+    if not isinstance(document, dict):
+        raise BadRequest("the patch leaves no object")
+    _check_kind(call, document)
+    reading = call.model.read(document, call.resource, now)
+    if reading.problems and options.strictness == "Strict":
+        raise _not_strict(call, document, reading.problems)
+    judge_strictness(call, options, reading.problems)
+    obj = placed(call, reading.object)
+    check_name(call, obj)
+    return obj
+
+
+def _check_kind(call: Call, document: dict[str, Any]) -> None:
+    resource = call.resource
+    said = (document.get("apiVersion"), document.get("kind"))
+    if said != (resource.api_version, resource.kind):
+        told = f"{said[0]}, Kind={said[1]} cannot take the place of {resource.kind}"
+        error = FieldError(FieldErrorType.INVALID, "patch", str(said[1]), told)
+        raise Invalid(resource.group, resource.kind, call.route.name, [error])
+
+
+def _not_strict(call: Call, document: dict[str, Any], problems: Sequence[str]) -> Invalid:
+    told = f"strict decoding error: {', '.join(problems)}"
+    error = FieldError(FieldErrorType.INVALID, "patch", document, told)
+    return Invalid(call.resource.group, call.resource.kind, call.route.name, [error])
+
+
+# Server-side apply -----------------------------------------------------------------------------
+
+
+async def _apply(call: Call, record: Record | None, options: WriteOptions) -> Answer:
+    now = call.now()
+    applied = _applied(call, options)
+    subresource = call.route.subresource
+    if record is None:
+        if subresource:
+            raise not_found(call.resource, call.route.name)
+        if applied["metadata"].get("uid"):
+            told = f"uid mismatch: the provided object specified uid {applied['metadata']['uid']}, "
+            raise conflict(
+                call.resource, call.route.name, f"{told}and no existing object was found"
+            )
+        document = applied_document(call, None, applied, options, now)
+        obj = _read(call, document, options, now)
+        return written_answer(call, await create_object(call, obj, options, now, tracked=False))
+
+    def change(old: Any) -> Any:
+        document = applied_document(call, old, applied, options, now)
+        return _read(call, document, options, now)
+
+    written = await replace_object(
+        call, record, change, options, now, subresource=subresource, tracked=False
+    )
+    return written_answer(call, written)
+
+
+def _applied(call: Call, options: WriteOptions) -> dict[str, Any]:
+    """The body of an apply, which names its kind and is otherwise as partial as it likes."""
+    document = parse_yaml(call.request.body)
+    judge_strictness(
+        call, options, [f'duplicate field "{path}"' for path in duplicates_in(document)]
+    )
+    if not isinstance(document, dict):
+        raise BadRequest("error decoding YAML: expected an object")
+    resource = call.resource
+    said = (document.get("apiVersion", ""), document.get("kind", ""))
+    if said != (resource.api_version, resource.kind):
+        group, _, version = str(said[0]).rpartition("/")
+        found = f"{group}/{version}, Kind={said[1]}"
+        raise BadRequest(f"invalid object type: {found}")
+    metadata = document.get("metadata")
+    metadata = dict(metadata) if isinstance(metadata, dict) else {}
+    if metadata.get("managedFields"):
+        raise BadRequest("metadata.managedFields must be nil")
+    name = metadata.setdefault("name", call.route.name)
+    if name != call.route.name:
+        raise BadRequest(
+            f"the name of the object ({name}) does not match the name on the URL "
+            f"({call.route.name})"
+        )
+    if call.namespace:
+        namespace = metadata.setdefault("namespace", call.namespace)
+        if namespace != call.namespace:
+            raise BadRequest(
+                "the namespace of the provided object does not match the namespace sent on the "
+                "request"
+            )
+    return {**document, "metadata": metadata}

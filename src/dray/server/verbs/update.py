@@ -1,0 +1,57 @@
+"""Replacing an object, or its status."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dray.errors import BadRequest, quote
+from dray.server.bodies import read_object
+from dray.server.call import Call
+from dray.server.http.messages import Answer
+from dray.server.options import write_options
+from dray.server.refusals import conflict, modified, not_found
+from dray.server.verbs.create import placed, written_answer
+from dray.server.writing import create_object, replace_object
+
+__all__ = ["check_name", "update"]
+
+
+async def update(call: Call) -> Answer:
+    """Store the object in the body in place of the one of its name."""
+    options = write_options(call.request.query, "UpdateOptions", user_agent=call.user_agent)
+    now = call.now()
+    obj = placed(call, read_object(call, options, now))
+    check_name(call, obj)
+    subresource = call.route.subresource
+    record = call.services.store.head(call.key())
+    if record is None:
+        return await _create_instead(call, obj, options, now, subresource)
+    written = await replace_object(
+        call, record, lambda _old: obj, options, now, subresource=subresource
+    )
+    return written_answer(call, written)
+
+
+async def _create_instead(call: Call, obj: Any, options: Any, now: Any, subresource: str) -> Answer:
+    name, metadata = call.route.name, obj.metadata
+    if subresource or not call.model.traits.allow_create_on_update:
+        raise not_found(call.resource, name)
+    if metadata.uid:
+        told = f"Precondition failed: UID in precondition: {metadata.uid}, UID in object meta: "
+        raise conflict(call.resource, name, told)
+    if metadata.resource_version not in ("", "0"):
+        raise modified(call.resource, name)
+    return written_answer(call, await create_object(call, obj, options, now))
+
+
+def check_name(call: Call, obj: Any) -> None:
+    """The body names the object of its path."""
+    said, name = obj.metadata.name, call.route.name
+    if not said:
+        raise BadRequest(
+            f"{call.resource.kind} {quote(name)}: name must be provided in the body as well"
+        )
+    if said != name:
+        raise BadRequest(
+            f"the name of the object ({said}) does not match the name on the URL ({name})"
+        )
