@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Protocol
+from typing import Final, Protocol
 
 from dray.clock import Clock
 from dray.server.http.deadlines import Deadlines
@@ -12,6 +12,9 @@ from dray.server.http.encoder import HeadEncoder
 from dray.server.http.head import HeadReader
 from dray.server.http.limits import Limits
 from dray.server.http.messages import Handler
+
+# What is read from one socket before the others get their turn.
+READ_BUFFER_BYTES: Final = 64 * 1024
 
 __all__ = ["Counters", "Member", "Service"]
 
@@ -70,6 +73,7 @@ class Service:
         self.deadlines = Deadlines(clock)
         self.heads = HeadReader(limits)
         self.encoder = HeadEncoder(clock)
+        self.read_buffer = memoryview(bytearray(READ_BUFFER_BYTES))
         self.connections: set[Member] = set()
         # The loop alone would not keep a task from being collected.
         self.tasks: set[asyncio.Task[object]] = set()
