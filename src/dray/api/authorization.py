@@ -16,6 +16,7 @@ __all__ = [
     "FieldSelectorAttributes",
     "FieldSelectorRequirement",
     "LabelSelectorAttributes",
+    "LocalSubjectAccessReview",
     "NonResourceAttributes",
     "NonResourceRule",
     "ResourceAttributes",
@@ -109,6 +110,15 @@ class SubjectAccessReview(Object):
 
     api_version: str = always("authorization.k8s.io/v1")
     kind: str = always("SubjectAccessReview")
+    spec: SubjectAccessReviewSpec = always(SubjectAccessReviewSpec)
+    status: SubjectAccessReviewStatus = always(SubjectAccessReviewStatus)
+
+
+class LocalSubjectAccessReview(Object):
+    """Whether somebody may do something in one namespace, its own."""
+
+    api_version: str = always("authorization.k8s.io/v1")
+    kind: str = always("LocalSubjectAccessReview")
     spec: SubjectAccessReviewSpec = always(SubjectAccessReviewSpec)
     status: SubjectAccessReviewStatus = always(SubjectAccessReviewStatus)
 

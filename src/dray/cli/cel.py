@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import BinaryIO
 
 import click
 
-from dray.api.features import FeatureGates
 from dray.cel import (
     Environment,
     Selector,
@@ -20,10 +20,10 @@ from dray.cel import (
 from dray.cli.cel_report import Answer, lines_of, to_json
 from dray.cli.devices import Inventory, Unreadable, read_device, read_devices
 from dray.cli.errors import EXIT_INVALID, CommandError
+from dray.cli.gates import feature_gates_option, parse_gates
 from dray.cli.manifests import STANDARD_INPUT, ManifestError, read_file
 from dray.cli.output import examples
 from dray.cli.trial import try_on
-from dray.errors import ConfigurationError
 
 __all__ = ["command"]
 
@@ -63,12 +63,7 @@ __all__ = ["command"]
     default=True,
     help="Compile as for a new object, or as for one that is stored already.",
 )
-@click.option(
-    "--feature-gates",
-    multiple=True,
-    metavar="NAME=BOOL,…",
-    help="Features to switch on or off, as on a Kubernetes API server. Repeatable.",
-)
+@feature_gates_option
 @click.option(
     "-o", "--output", type=click.Choice(["text", "json"]), default="text", help="How to answer."
 )
@@ -100,7 +95,7 @@ def command(
     if inputs.count(STANDARD_INPUT) > 1:
         raise click.UsageError("only one of EXPR, --slices and --device can be standard input")
     text = _expression(expression)
-    environment = _environment(",".join(feature_gates), stored=not new)
+    environment = _environment(feature_gates, stored=not new)
     try:
         answer = _answer(text, environment, slices, device, driver)
     except Unreadable as error:
@@ -180,11 +175,8 @@ def _expression(given: str) -> str:
         raise CommandError(f"standard input: not UTF-8: {wrong}") from error
 
 
-def _environment(gates: str, *, stored: bool) -> Environment:
-    try:
-        on = FeatureGates.parse(gates)
-    except ConfigurationError as error:
-        raise CommandError(f"--feature-gates: {error}") from error
+def _environment(gates: Sequence[str], *, stored: bool) -> Environment:
+    on = parse_gates(gates)
     return Environment(
         consumable_capacity="DRAConsumableCapacity" in on,
         list_type_attributes="DRAListTypeAttributes" in on,

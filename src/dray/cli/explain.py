@@ -10,7 +10,7 @@ import click
 import yaml
 from click.shell_completion import CompletionItem
 
-from dray.api.features import DEFAULT_GATES, FeatureGates
+from dray.api.features import DEFAULT_GATES
 from dray.api.wire import Time
 from dray.cli.devices import Unreadable
 from dray.cli.errors import EXIT_INVALID, EXIT_UNREADABLE, CommandError
@@ -18,11 +18,12 @@ from dray.cli.explain_answer import Answer, Verdict
 from dray.cli.explain_inquiry import Inquiry
 from dray.cli.explain_json import to_builtin
 from dray.cli.explain_report import lines_of
+from dray.cli.gates import feature_gates_option, parse_gates
 from dray.cli.manifests import STANDARD_INPUT
 from dray.cli.output import examples
 from dray.cli.snapshot import Snapshot
 from dray.clock import SystemClock
-from dray.errors import ConfigurationError, DrayError
+from dray.errors import DrayError
 from dray.validation.intake import DEFAULT_NAMESPACE
 
 __all__ = ["command"]
@@ -115,12 +116,7 @@ def _glimpse(context: click.Context) -> Snapshot | None:
     "--node", metavar="NAME", shell_complete=_complete_node, help="Look at this node only."
 )
 @click.option("-v", "--all-nodes", is_flag=True, help="A line for every node, and all notes.")
-@click.option(
-    "--feature-gates",
-    multiple=True,
-    metavar="NAME=BOOL,…",
-    help="Features to switch on or off, as on a Kubernetes API server. Repeatable.",
-)
+@feature_gates_option
 @click.option(
     "-o",
     "--output",
@@ -146,7 +142,7 @@ def command(
     """
     if not filenames:
         raise click.UsageError(f"-f is missing: a dump of the cluster is needed. {HOW_TO_DUMP}")
-    gates = _gates(",".join(feature_gates))
+    gates = parse_gates(feature_gates)
     try:
         snapshot = Snapshot.load(
             filenames,
@@ -185,13 +181,6 @@ def _form(document: dict[str, Any], output: str) -> str:
         return json.dumps(document, indent=2)
     text: str = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100)
     return text.removesuffix("\n")
-
-
-def _gates(text: str) -> FeatureGates:
-    try:
-        return FeatureGates.parse(text)
-    except ConfigurationError as error:
-        raise CommandError(f"--feature-gates: {error}") from error
 
 
 def _standard_input() -> BinaryIO | None:

@@ -32,7 +32,16 @@ from dray.errors import DrayError, InternalError
 __all__ = ["COMMANDS", "program", "run", "show_bug"]
 
 # Every command is a module here, with a click command called `command`.
-COMMANDS: Final = ("cel", "completion", "explain", "validate", "version")
+COMMANDS: Final = (
+    "backup",
+    "cel",
+    "completion",
+    "explain",
+    "restore",
+    "server",
+    "validate",
+    "version",
+)
 
 TRACEBACK_VARIABLE: Final = "DRAY_TRACEBACK"
 

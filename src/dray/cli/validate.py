@@ -8,9 +8,9 @@ from typing import BinaryIO
 
 import click
 
-from dray.api.features import FeatureGates
 from dray.api.wire import Time
 from dray.cli.errors import EXIT_INVALID, EXIT_UNREADABLE, CommandError
+from dray.cli.gates import feature_gates_option, parse_gates
 from dray.cli.manifests import (
     EmptyList,
     Manifest,
@@ -23,7 +23,6 @@ from dray.cli.output import examples, painted, printable
 from dray.cli.report import Summary, lines_of, to_json
 from dray.cli.verdicts import Judge, Verdict
 from dray.clock import SystemClock
-from dray.errors import ConfigurationError
 
 __all__ = ["command"]
 
@@ -48,12 +47,7 @@ __all__ = ["command"]
     metavar="FILE|DIR|-",
     help="A file, a directory with all below it, or - for standard input. Repeatable.",
 )
-@click.option(
-    "--feature-gates",
-    multiple=True,
-    metavar="NAME=BOOL,…",
-    help="Features to switch on or off, as on a Kubernetes API server. Repeatable.",
-)
+@feature_gates_option
 @click.option(
     "--strict/--no-strict",
     default=True,
@@ -81,7 +75,7 @@ def command(
     """
     judge = Judge(
         now=Time(SystemClock().now()),
-        gates=_gates(",".join(feature_gates)),
+        gates=parse_gates(feature_gates),
         strict=strict,
         ignore_unknown_kinds=ignore_unknown_kinds,
     )
@@ -109,13 +103,6 @@ def command(
     if unreadable:
         return EXIT_UNREADABLE
     return 0 if all(verdict.valid for verdict in verdicts) else EXIT_INVALID
-
-
-def _gates(text: str) -> FeatureGates:
-    try:
-        return FeatureGates.parse(text)
-    except ConfigurationError as error:
-        raise CommandError(f"--feature-gates: {error}") from error
 
 
 def _read(
