@@ -23,7 +23,7 @@ from dray.store.files import PRIVATE_MODE, Lock, Mark, companions, sync_director
 from dray.store.rows import COLUMNS, Row
 from dray.store.store import FIRST_REVISION
 
-__all__ = ["Appendable", "Log", "connect", "translated"]
+__all__ = ["Appendable", "Log", "check_format", "check_pages", "connect", "read_rows", "translated"]
 
 APPLICATION_ID: Final = 0x64726179  # "dray": `file` and friends can tell
 SCHEMA_VERSION: Final = 1
@@ -47,6 +47,11 @@ VACUUM_PAGES: Final = 64
 # Free pages are used again by the next rows. Giving them back is for a store that shrank for good.
 FREE_PAGES_MIN: Final = 4096
 FREE_SHARE_MIN: Final = 0.5
+
+# Rows handed over at once when all are read: their values are kept, so this only bounds calls.
+ROWS_AT_ONCE: Final = 1000
+# Of a damaged file, so many places are named.
+FINDINGS_MAX: Final = 3
 
 _SCHEMA: Final = f"""\
 BEGIN IMMEDIATE;
@@ -139,7 +144,7 @@ class Log:
         connection = connect(path)
         try:
             _prepare(connection, path, marked)
-            _check_pages(connection, path)
+            check_pages(connection, path)
             log = cls(path, connection, lock, mark)
             log._check_mark(marked)
         except (StoreError, sqlite3.Error):
@@ -150,15 +155,7 @@ class Log:
 
     def rows(self) -> Iterator[Row]:
         """Every row, in order of revision."""
-        cursor = self._connection.execute(
-            f"SELECT {', '.join(COLUMNS)} FROM log ORDER BY revision"  # noqa: S608 - constants
-        )
-        cursor.arraysize = 1000
-        try:
-            while rows := cursor.fetchmany():
-                yield from rows
-        except sqlite3.Error as error:
-            raise translated(self.path, error) from error
+        return read_rows(self._connection, self.path)
 
     def append(self, rows: Sequence[Row]) -> None:
         """Make the rows durable, all or none."""
@@ -234,6 +231,38 @@ def connect(path: Path, *, mode: str = "rw") -> sqlite3.Connection:
     return connection
 
 
+def read_rows(connection: sqlite3.Connection, path: Path) -> Iterator[Row]:
+    """Every row of the log, in order of revision."""
+    try:
+        cursor = connection.execute(
+            f"SELECT {', '.join(COLUMNS)} FROM log ORDER BY revision"  # noqa: S608 - constants
+        )
+        while rows := cursor.fetchmany(ROWS_AT_ONCE):
+            yield from rows
+    except sqlite3.Error as error:
+        raise translated(path, error) from error
+
+
+def check_format(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse a database that is not ours, or of a format we do not know."""
+    application = _number(connection, "PRAGMA application_id")
+    version = _number(connection, "PRAGMA user_version")
+    if application != APPLICATION_ID:
+        raise StoreUnavailable(f"{path} is a database, but not one of dray's")
+    if version != SCHEMA_VERSION:
+        raise StoreUnavailable(
+            f"{path} was written by a newer dray: its format is {version}, "
+            f"this one knows {SCHEMA_VERSION}"
+        )
+
+
+def check_pages(connection: sqlite3.Connection, path: Path) -> None:
+    """What SQLite itself knows to be wrong. Contents are checked row by row when they are read."""
+    findings = [row[0] for row in connection.execute(f"PRAGMA quick_check({FINDINGS_MAX})")]
+    if findings != ["ok"]:
+        raise StoreCorrupt(f"{path} is damaged: {'; '.join(findings)}; restore a backup")
+
+
 def translated(path: Path, error: sqlite3.Error) -> StoreError:
     """The error as one of ours: which file, and what is wrong with it."""
     name = getattr(error, "sqlite_errorname", "") or ""
@@ -274,28 +303,13 @@ def _prepare(connection: sqlite3.Connection, path: Path, marked: int) -> None:
             raise StoreCorrupt(f"{path} is empty, but was not: restore a backup")
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL").fetchall()
         connection.executescript(_SCHEMA)
-    application = _number(connection, "PRAGMA application_id")
-    version = _number(connection, "PRAGMA user_version")
-    if application != APPLICATION_ID:
-        raise StoreUnavailable(f"{path} is a database, but not one of dray's")
-    if version != SCHEMA_VERSION:
-        raise StoreUnavailable(
-            f"{path} was written by a newer dray: its format is {version}, "
-            f"this one knows {SCHEMA_VERSION}"
-        )
+    check_format(connection, path)
     ((journal,),) = connection.execute("PRAGMA journal_mode = WAL")
     if journal != "wal":
         raise StoreUnavailable(f"{path} cannot have a write-ahead log; it is on {journal}")
     connection.execute("PRAGMA synchronous = FULL")  # a commit is on disk when it returns
     connection.execute(f"PRAGMA journal_size_limit = {WAL_BYTES_MAX}").fetchall()
     sync_directory(path.parent)
-
-
-def _check_pages(connection: sqlite3.Connection, path: Path) -> None:
-    """What SQLite itself knows to be wrong. Contents are checked row by row when they are read."""
-    findings = [row[0] for row in connection.execute("PRAGMA quick_check(3)")]
-    if findings != ["ok"]:
-        raise StoreCorrupt(f"{path} is damaged: {'; '.join(findings)}; restore a backup")
 
 
 def _number(connection: sqlite3.Connection, statement: str) -> int:
