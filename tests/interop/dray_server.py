@@ -13,14 +13,20 @@ import subprocess
 import sys
 import tempfile
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 from tests.interop.endpoint import Endpoint, Process, ServerFailed
 
-__all__ = ["DrayServer"]
+__all__ = ["DrayServer", "has_server"]
 
 START_SECONDS_MAX = 60
 STOP_SECONDS_MAX = 30
+
+
+def has_server() -> bool:
+    """Whether this dray's command line has a server to start."""
+    return find_spec("dray.cli.server") is not None
 
 
 class DrayServer(Process):

@@ -120,6 +120,7 @@ class Upstream(Process):
             f"--cert-dir={self.folder / 'certs'}",
             "--endpoint-reconciler-type=none",
             "--profiling=false",
+            "--allow-privileged=true",
             *self.flags,
         ]
         server = self._spawn("kube-apiserver", command)

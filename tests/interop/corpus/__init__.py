@@ -1,14 +1,18 @@
 """The corpus: which requests are sent, in scripts by area.
 
-An area is one recording. Most are generated, so that every kind is asked everything. Scripts do not depend on one another: what is not in a namespace has the
-script's name in its own, and lists of it are narrowed to the script's label.
+An area is one recording. Most are generated, so that every kind is asked everything. Scripts do
+not depend on one another: what is not in a namespace has the script's name in its own, and lists
+of it are narrowed to the script's label.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from tests.interop.corpus.cluster import cluster
+from tests.interop.corpus.mistakes import mistakes
 from tests.interop.corpus.patches import applies, patches, statuses
+from tests.interop.corpus.pods import pods
 from tests.interop.corpus.reads import reads, watches
 from tests.interop.corpus.writes import finalizers, writes
 from tests.interop.script import Script
@@ -23,4 +27,7 @@ AREAS: dict[str, Callable[[], Iterator[Script]]] = {
     "statuses": statuses,
     "reads": reads,
     "watches": watches,
+    "mistakes": mistakes,
+    "pods": pods,
+    "cluster": cluster,
 }

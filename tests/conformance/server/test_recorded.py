@@ -1,0 +1,50 @@
+"""Dray's API server gives the answers that a real kube-apiserver gave.
+
+The recordings beside this file hold requests and normalised answers; tests/interop wrote them and
+plays them. To see what differs, ranked, run `python -m tests.interop.replay`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.interop.allowed import is_deliberate
+from tests.interop.dray_server import DrayServer, has_server
+from tests.interop.player import Player
+from tests.interop.recording import Recorded, areas, read, replay
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not has_server(), reason="this dray has no server command"),
+]
+
+SHOWN_MAX = 20
+
+
+@pytest.fixture(scope="module")
+def player() -> Iterator[Player]:
+    with DrayServer() as endpoint:
+        player = Player(endpoint)
+        yield player
+        player.close()
+
+
+def scripts() -> Iterator[Recorded]:
+    for area in areas():
+        yield from read(area)
+
+
+SCRIPTS = list(scripts())
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: f"{script.area}-{script.name}")
+def test_a_script_is_answered_as_recorded(player: Player, script: Recorded) -> None:
+    found = [
+        f"{step.title}: {difference}"
+        for step, differences in zip(script.steps, replay(player, script), strict=True)
+        for difference in differences
+        if not is_deliberate(script, step, difference)
+    ]
+    assert not found[:SHOWN_MAX]
