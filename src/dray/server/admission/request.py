@@ -47,7 +47,18 @@ class AdmissionRequest:
 
 
 class Plugin(Protocol):
-    """One admission plugin; both methods may be left as they are inherited."""
+    """One admission plugin; every method may be left as it is inherited.
+
+    Plugins derive from this class: what one leaves as it is, the chain does not call.
+    """
+
+    def concerns(self, resource: Resource, subresource: str, operation: Operation) -> bool:
+        """Whether requests of this sort are for this plugin. Asked once per sort, not per request.
+
+        Only these are handed to `admit` and `validate`.
+        """
+        del resource, subresource, operation
+        return True
 
     def admit(self, request: AdmissionRequest) -> Any:
         """The object to go on with; `request.object` if there is nothing to change."""
@@ -55,3 +66,4 @@ class Plugin(Protocol):
 
     def validate(self, request: AdmissionRequest) -> None:
         """Raise an APIError to refuse."""
+        del request
