@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import httptools  # type: ignore[import-untyped, unused-ignore]
 
@@ -40,8 +40,7 @@ _LENGTH: Final = re.compile(r"[0-9]{1,18}")
 _PREFIX: Final = b"GET / HTTP/1.1\r\n"
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """The request line."""
 
     method: str

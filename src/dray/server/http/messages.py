@@ -12,6 +12,8 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
+from msgspec import Struct
+
 __all__ = [
     "Answer",
     "Channel",
@@ -28,17 +30,15 @@ __all__ = [
 Header: TypeAlias = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Peer:
+class Peer(Struct, frozen=True):
     """Who is at the other end of a connection."""
 
     address: str  # host:port
     certificate: bytes | None = None  # DER, verified against the client CA; None without one
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """One request, complete."""
+class Request(Struct, frozen=True):
+    """One request, complete. A struct, as Response is: they are made for every request."""
 
     method: str
     path: str  # percent-decoded, without the query
@@ -48,8 +48,7 @@ class Request:
     peer: Peer
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(Struct, frozen=True):
     """An answer that is ready. Content-Length and Date are added by the connection."""
 
     status: int
