@@ -540,7 +540,7 @@ PATHS = (
     ".spec.never",
     ".metadata.creationTimestamp",
     ".metadata.name",
-    ".spec..c",
+    ".spec..status",
     ".spec.size[0]",
     '.spec.parts[?( @.type == "Ready" )].status',
     '.spec.parts[?(@.type != "Ready")].type',
