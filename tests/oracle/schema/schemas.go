@@ -36,6 +36,12 @@ var scalars = map[reflect.Kind]string{
 	reflect.Float64: "double",
 }
 
+// Types that no document mentions, because no path answers with them.
+var absent = map[string]bool{
+	"io.k8s.apimachinery.pkg.apis.meta.v1.PartialObjectMetadata":     true,
+	"io.k8s.apimachinery.pkg.apis.meta.v1.PartialObjectMetadataList": true,
+}
+
 // writer walks Go types from the wanted kinds on and writes one file a package.
 type writer struct {
 	defined definitions
@@ -54,7 +60,7 @@ func writeSchemas(openAPI, directory string) {
 	}
 	for _, v := range versions {
 		for _, kind := range v.kinds {
-			w.visit(reflect.TypeOf(kind))
+			w.visit(reflect.TypeOf(kind), nil)
 		}
 	}
 	for pkg, blocks := range w.blocks {
@@ -74,8 +80,9 @@ func writeSchemas(openAPI, directory string) {
 	}
 }
 
-// visit writes the block of a struct, once, and of every struct it refers to.
-func (w *writer) visit(t reflect.Type) {
+// visit writes the block of a struct, once, and of every struct it refers to. OpenAPI may have no
+// definition of an embedded struct, whose fields then are in that of its owner.
+func (w *writer) visit(t reflect.Type, owner *definition) {
 	pkg := t.PkgPath()
 	if _, ok := w.files[pkg]; !ok {
 		fail("%v is of a package without a file", t)
@@ -88,8 +95,13 @@ func (w *writer) visit(t reflect.Type) {
 	}
 	w.blocks[pkg][t.Name()] = "" // types refer to themselves
 	defined := w.defined[openAPIName(pkg, t.Name())]
+	if defined == nil && owner != nil {
+		defined = &definition{Required: owner.Required, Properties: owner.Properties}
+	}
 	if defined == nil {
-		// Embedded structs are spread out in OpenAPI, and some kinds appear in no path.
+		if !absent[openAPIName(pkg, t.Name())] {
+			fail("%v has no definition", t)
+		}
 		defined = &definition{}
 	}
 	var text strings.Builder
@@ -129,6 +141,7 @@ func (w *writer) field(owner reflect.Type, field reflect.StructField, defined *d
 		if !field.Anonymous || field.Type.Kind() != reflect.Struct {
 			fail("%v.%s is embedded in a way unknown here", owner, field.Name)
 		}
+		w.visit(field.Type, defined)
 		return strings.Join([]string{"-", number, w.typeName(owner, field.Type), "inline"}, " ")
 	}
 	words = append(words, w.typeName(owner, field.Type))
@@ -189,7 +202,7 @@ func (w *writer) markers(owner reflect.Type, field reflect.StructField, p *prope
 func (w *writer) typeName(owner, t reflect.Type) string {
 	if name, ok := special[t.PkgPath()+"."+t.Name()]; ok {
 		if strings.HasPrefix(name, "schemaOr") {
-			w.visit(t.Field(schemaField(t)).Type.Elem())
+			w.visit(t.Field(schemaField(t)).Type.Elem(), nil)
 		}
 		return name
 	}
@@ -210,7 +223,7 @@ func (w *writer) typeName(owner, t reflect.Type) string {
 		}
 		return "{}" + w.typeName(owner, t.Elem())
 	case reflect.Struct:
-		w.visit(t)
+		w.visit(t, nil)
 		if t.PkgPath() == owner.PkgPath() {
 			return t.Name()
 		}

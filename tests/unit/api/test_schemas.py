@@ -73,6 +73,8 @@ def test_a_field_says_everything_upstream_does() -> None:
         ("metadata.finalizers", ListType.SET, ()),
         ("spec.containers.env", ListType.MAP, ("name",)),
         ("spec.containers.envFrom", ListType.ATOMIC, ()),
+        ("spec.ephemeralContainers.env", ListType.MAP, ("name",)),
+        ("spec.ephemeralContainers.ports", ListType.MAP, ("containerPort", "protocol")),
         ("spec.topologySpreadConstraints", ListType.MAP, ("topologyKey", "whenUnsatisfiable")),
         ("spec.tolerations", ListType.ATOMIC, ()),
         ("status.podIPs", ListType.MAP, ("ip",)),

@@ -161,6 +161,7 @@ def test_schemas_within_schemas_are_read_so_deep_and_no_deeper() -> None:
         read(json_schema(), nested(NESTING_MAX))
 
 
+@pytest.mark.slow
 def test_a_flood_of_empty_messages_is_refused() -> None:
     pods = schema_of("", "v1", "PodList")
     with pytest.raises(Malformed, match="messages"):
