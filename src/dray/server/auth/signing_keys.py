@@ -1,8 +1,9 @@
 """The keys behind service-account tokens.
 
 A directory holds one private key that signs, `service-account.key`, made when there is none, and
-any number of others (`*.key`, `*.pub`) whose signatures are still good: to rotate, move the old key
-aside under another name. Key IDs are digests of public keys, so no list of them needs to be kept.
+any number of others, `service-account*.key` and `service-account*.pub`, whose signatures are still
+good: to rotate, move the old key aside to such a name. Other files, whatever keys they hold, are
+not for tokens. Key IDs are digests of public keys, so no list of them needs to be kept.
 
 Upstream counterparts: pkg/serviceaccount jwt.go and openidmetadata.go.
 """
@@ -69,7 +70,7 @@ class SigningKeys:
             create_private_file(path, _encode(new))
         others = sorted(
             found
-            for found in directory.iterdir()
+            for found in directory.glob("service-account*")
             if found.suffix in (".key", ".pub") and found.name != SIGNING_KEY
         )
         return SigningKeys(_read_private(path), map(_read_public, others))

@@ -75,9 +75,9 @@ def test_the_discovery_document_names_issuer_and_keys() -> None:
 
 def test_keys_moved_aside_still_verify(tmp_path: Path) -> None:
     old = SigningKeys.load(tmp_path)
-    (tmp_path / SIGNING_KEY).rename(tmp_path / "old.key")
+    (tmp_path / SIGNING_KEY).rename(tmp_path / "service-account-old.key")
     public = ec.generate_private_key(ec.SECP256R1())
-    (tmp_path / "theirs.pub").write_bytes(
+    (tmp_path / "service-account.theirs.pub").write_bytes(
         public.public_key().public_bytes(
             serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
         )
@@ -86,6 +86,13 @@ def test_keys_moved_aside_still_verify(tmp_path: Path) -> None:
     assert new.key_id != old.key_id
     for signer in (old, new, SigningKeys(public)):
         assert new.verify(signer.sign(b"{}")) == b"{}"
+
+
+def test_keys_for_other_things_do_not_count(tmp_path: Path) -> None:
+    other = ec.generate_private_key(ec.SECP256R1())
+    write(tmp_path / "ca.key", other)
+    with pytest.raises(Unauthorized, match="no keys found"):
+        SigningKeys.load(tmp_path).verify(SigningKeys(other).sign(b"{}"))
 
 
 def part(value: object) -> str:
@@ -121,8 +128,8 @@ def test_a_file_that_holds_no_usable_key_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="unknown private key curve"):
         SigningKeys.load(tmp_path)
     write(path, ec.generate_private_key(ec.SECP256R1()))
-    (tmp_path / "odd.pub").write_text("odd")
-    with pytest.raises(ConfigurationError, match=r"odd\.pub is not a public key"):
+    (tmp_path / "service-account-odd.pub").write_text("odd")
+    with pytest.raises(ConfigurationError, match=r"account-odd\.pub is not a public key"):
         SigningKeys.load(tmp_path)
 
 
