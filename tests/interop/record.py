@@ -38,7 +38,7 @@ def record_area(endpoint: Endpoint, area: str) -> list[Recorded]:
 def record_script(endpoint: Endpoint, area: str, script: Script) -> Recorded:
     player = Player(endpoint)
     steps = tuple(script.steps)
-    answers = play(player, script.namespace, steps)
+    answers = play(player, script.namespace, steps, patient=True)
     player.close()
     failures = [
         f"{area}/{script.name}: {step.title}: {answer['failure']}"

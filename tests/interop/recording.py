@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,15 +80,18 @@ def play(
     steps: tuple[Step, ...],
     *,
     events: tuple[int | None, ...] = (),
+    patient: bool = False,
 ) -> list[dict[str, Any]]:
     """Normalised answers to all steps. A watch is read to its end, or up to so many events."""
     player.prepare(namespace)
     normaliser = Normaliser(literals(steps))
     limits = events or (None,) * len(steps)
-    return [
-        normaliser.answer(step, player.play(step, events_max=limit))
-        for step, limit in zip(steps, limits, strict=True)
-    ]
+    answers = []
+    for step, limit in zip(steps, limits, strict=True):
+        answers.append(normaliser.answer(step, player.play(step, events_max=limit)))
+        if step.pause and patient:
+            time.sleep(step.pause)
+    return answers
 
 
 def replay(player: Player, script: Recorded) -> list[list[Difference]]:

@@ -100,7 +100,9 @@ def replay(endpoint: Endpoint, options: argparse.Namespace) -> Report:
             events = tuple(
                 len(answer["events"]) if "events" in answer else None for answer in script.answers
             )
-            answers = play(player, script.namespace, script.steps, events=events)
+            answers = play(
+                player, script.namespace, script.steps, events=events, patient=options.patient
+            )
             clean = True
             for index, got in enumerate(answers):
                 found = differences(script.answers[index], got)

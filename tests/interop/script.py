@@ -46,6 +46,9 @@ class Step:
     save: dict[str, str] = field(default_factory=dict)
     # The answer is a stream of events; a recording says how many.
     watch: bool = False
+    # How long the real server takes to act on this write everywhere: its authorizers read rules
+    # from caches. Waited for when recording only.
+    pause: float = 0
     # What of a large answer is compared; all of it when empty.
     keep: tuple[str, ...] = ()
 
@@ -94,6 +97,7 @@ class Script:
         binary: bytes | None = None,
         save: dict[str, str] | None = None,
         watch: bool = False,
+        pause: float = 0,
         keep: tuple[str, ...] = (),
     ) -> None:
         sent = dict(headers or {})
@@ -115,6 +119,7 @@ class Script:
                 binary=base64.b64encode(binary).decode() if binary is not None else None,
                 save=dict(save or {}),
                 watch=watch,
+                pause=pause,
                 keep=keep,
             )
         )

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from tests.interop.corpus.access import access
 from tests.interop.corpus.cluster import cluster
+from tests.interop.corpus.devices import devices
 from tests.interop.corpus.mistakes import mistakes
 from tests.interop.corpus.patches import applies, patches, statuses
 from tests.interop.corpus.pods import pods
@@ -30,4 +32,6 @@ AREAS: dict[str, Callable[[], Iterator[Script]]] = {
     "mistakes": mistakes,
     "pods": pods,
     "cluster": cluster,
+    "devices": devices,
+    "access": access,
 }

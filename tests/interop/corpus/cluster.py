@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tests.interop.corpus.kinds import TEMPLATE, sample
+from tests.interop.corpus.kinds import TEMPLATE, cases, sample
 from tests.interop.script import JSON_PATCH, MERGE, STRATEGIC, TABLE, Script
 
 __all__ = ["cluster"]
@@ -419,7 +419,7 @@ def _leases() -> Script:
             }
         },
     )
-    for title, spec in (
+    for title, spec in cases(
         ("whole seconds", {"renewTime": "2026-03-01T10:00:00Z"}),
         ("milliseconds", {"renewTime": "2026-03-01T10:00:00.123Z"}),
         ("nanoseconds", {"renewTime": "2026-03-01T10:00:00.123456789Z"}),
@@ -524,7 +524,7 @@ def _both_events() -> Script:
         {"deprecatedCount": 9},
         media=MERGE,
     )
-    for title, change in (
+    for title, change in cases(
         ("no controller", {"reportingController": ""}),
         ("no instance", {"reportingInstance": ""}),
         ("no action", {"action": ""}),
@@ -595,7 +595,7 @@ def _jobs() -> Script:
     kind = sample("jobs")
     at = kind.collection(s.namespace)
     template: dict[str, Any] = kind.body["spec"]["template"]
-    for title, spec in (
+    for title, spec in cases(
         ("three at once", {"parallelism": 3, "completions": 6}),
         ("indexed", {"completionMode": "Indexed", "completions": 2, "backoffLimitPerIndex": 1}),
         ("indexed without a count", {"completionMode": "Indexed"}),
@@ -670,7 +670,7 @@ def _deployments() -> Script:
     s = Script("deployments")
     kind = sample("deployments")
     at = kind.collection(s.namespace)
-    for title, change in (
+    for title, change in cases(
         ("defaults", {}),
         ("recreate", {"strategy": {"type": "Recreate"}}),
         (
@@ -743,7 +743,7 @@ def _deployments() -> Script:
 def _config_maps() -> Script:
     s = Script("configmaps-own")
     at = MAPS.collection(s.namespace)
-    for title, body in (
+    for title, body in cases(
         ("nothing", {}),
         ("binary", {"binaryData": {"b": "AAECAw=="}}),
         ("bad base64", {"binaryData": {"b": "***"}}),
@@ -769,7 +769,7 @@ def _config_maps() -> Script:
 def _secrets() -> Script:
     s = Script("secrets-own")
     at = sample("secrets").collection(s.namespace)
-    for title, body in (
+    for title, body in cases(
         ("nothing", {}),
         ("only text", {"stringData": {"a": "b"}}),
         ("text over data", {"stringData": {"a": "new"}, "data": {"a": "b2xk"}}),
@@ -803,7 +803,7 @@ def _quotas() -> Script:
     s = Script("quotas")
     quotas = sample("resourcequotas")
     at = quotas.collection(s.namespace)
-    for title, spec in (
+    for title, spec in cases(
         ("counts", {"hard": {"configmaps": "2", "count/resourceclaims.resource.k8s.io": "1"}}),
         ("an unknown resource", {"hard": {"dreams": "1"}}),
         ("a fraction of a thing", {"hard": {"pods": "1.5"}}),
@@ -832,7 +832,7 @@ def _quotas() -> Script:
 def _priority() -> Script:
     s = Script("priority", namespace=False)
     at = "/apis/scheduling.k8s.io/v1/priorityclasses"
-    for title, body in (
+    for title, body in cases(
         ("too high", {"value": 2000000000}),
         ("like the system", {"metadata": {"name": "system-own"}, "value": 5}),
         ("never", {"value": 7, "preemptionPolicy": "Never"}),
@@ -854,7 +854,7 @@ def _priority() -> Script:
 def _limits() -> Script:
     s = Script("limits")
     at = sample("limitranges").collection(s.namespace)
-    for title, limits in (
+    for title, limits in cases(
         ("pod", [{"type": "Pod", "max": {"cpu": "4"}}]),
         ("pod defaults", [{"type": "Pod", "default": {"cpu": "4"}}]),
         ("claims", [{"type": "PersistentVolumeClaim", "max": {"storage": "1Gi"}}]),

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["KINDS", "Sample", "sample"]
+__all__ = ["KINDS", "Sample", "cases", "merged", "sample"]
 
 Object = dict[str, Any]
 
@@ -62,6 +62,11 @@ class Sample:
         """The example with its change made."""
         changed: Object = merged(self.make(name, **metadata), self.change)
         return changed
+
+
+def cases(*rows: tuple[str, Any]) -> tuple[tuple[str, Any], ...]:
+    """Titles with what they stand for, of any type."""
+    return rows
 
 
 def merged(value: Any, patch: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tests.interop.corpus.kinds import sample
+from tests.interop.corpus.kinds import cases, sample
 from tests.interop.script import APPLY, JSON_PATCH, MERGE, STRATEGIC, TABLE, Script
 
 __all__ = ["pods"]
@@ -41,7 +41,7 @@ def _at(s: Script, name: str = "", sub: str = "") -> str:
 def _defaults() -> Script:
     s = Script("pod-defaults")
     at = _at(s)
-    for title, spec in (
+    for title, spec in cases(
         ("latest", {"containers": [{"name": "a", "image": "x:latest"}]}),
         ("no tag", {"containers": [{"name": "a", "image": "x"}]}),
         ("a digest", {"containers": [{"name": "a", "image": "x@sha256:" + "0" * 64}]}),
@@ -327,7 +327,7 @@ def _defaults() -> Script:
         ),
     ):
         s.post(f"with {title}", at, pod(title.replace(" ", "-"), spec))
-    for title, spec in (
+    for title, spec in cases(
         ("no containers", {"containers": []}),
         ("no image", {"containers": [{"name": "a"}]}),
         ("a bad container name", {"containers": [{"name": "A b", "image": "x"}]}),
@@ -411,7 +411,7 @@ def _updates() -> Script:
     s = Script("pod-updates")
     s.post("create", _at(s), pod("p", {"tolerations": [{"key": "a", "operator": "Exists"}]}))
     item = _at(s, "p")
-    for title, patch in (
+    for title, patch in cases(
         ("image", {"spec": {"containers": [{"name": "main", "image": "other:2"}]}}),
         ("node name", {"spec": {"nodeName": "n1"}}),
         ("a deadline", {"spec": {"activeDeadlineSeconds": 100}}),
@@ -495,7 +495,7 @@ def _strategic() -> Script:
         save={"uid": "metadata.uid"},
     )
     item, status = _at(s, "p"), _at(s, "p", "status")
-    for title, patch in (
+    for title, patch in cases(
         ("one image of two", {"spec": {"containers": [{"name": "b", "image": "y:2"}]}}),
         ("no merge key", {"spec": {"containers": [{"image": "q"}]}}),
         ("delete one of two", {"spec": {"containers": [{"name": "b", "$patch": "delete"}]}}),
@@ -538,7 +538,7 @@ def _strategic() -> Script:
     ):
         s.patch(title, item, patch, media=STRATEGIC)
     ready = {"type": "Ready", "status": "True", "lastTransitionTime": "2026-03-01T10:00:00Z"}
-    for title, patch in (
+    for title, patch in cases(
         ("a condition", {"status": {"conditions": [ready]}}),
         (
             "another condition",
@@ -736,7 +736,7 @@ def _budget_rules() -> Script:
     s = Script("pod-budget-rules")
     budgets = sample("poddisruptionbudgets")
     at = budgets.collection(s.namespace)
-    for title, spec in (
+    for title, spec in cases(
         ("nothing", {}),
         ("a percentage", {"maxUnavailable": "30%", "selector": {"matchLabels": {"a": "b"}}}),
         ("more than all", {"maxUnavailable": "130%", "selector": {}}),
@@ -870,7 +870,7 @@ def _subresources() -> Script:
 
 def _selectors() -> Script:
     s = Script("pod-selectors")
-    for name, spec in (
+    for name, spec in cases(
         ("a", {"nodeName": "n1"}),
         ("b", {"nodeName": "n2", "restartPolicy": "Never"}),
         ("c", {"schedulerName": "other"}),
