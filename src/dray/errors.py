@@ -173,6 +173,8 @@ class APIError(DrayError):
         super().__init__(message)
         self.message = message
         self.details = details or StatusDetails()
+        # Some refusals have details that say nothing, and clients can tell those from none.
+        self.is_detailed = details is not None
 
     def as_status(self) -> dict[str, Any]:
         """The body a server answers with, as plain JSON values."""
@@ -195,9 +197,10 @@ class APIError(DrayError):
             "metadata": {"continue": token} if token else {},
             "status": "Failure",
             "message": self.message,
-            "reason": self.reason,
         }
-        if details:
+        if self.reason:
+            status["reason"] = self.reason
+        if details or self.is_detailed:
             status["details"] = details
         status["code"] = self.code
         return status

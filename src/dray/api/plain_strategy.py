@@ -8,7 +8,7 @@ are at their hub version. Upstream counterpart: pkg/registry/<group>/<kind>/stra
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from dray.api._edit import edit
 from dray.api.apiextensions import CustomResourceDefinition
@@ -27,12 +27,15 @@ from dray.api.scheduling import PriorityClass
 from dray.api.strategy import carry_metadata
 
 __all__ = [
+    "NAMESPACE_LABEL",
     "prepare_plain_for_create",
     "prepare_plain_for_status_update",
     "prepare_plain_for_update",
 ]
 
 O = TypeVar("O", bound=Object)  # noqa: E741
+
+NAMESPACE_LABEL: Final = "kubernetes.io/metadata.name"
 
 _WITH_STATUS = (Namespace, Node, ResourceQuota, PodDisruptionBudget, CustomResourceDefinition)
 _COUNTING = (PodDisruptionBudget, PriorityClass, CustomResourceDefinition)
@@ -47,6 +50,7 @@ def prepare_plain_for_create(new: O) -> O:
     if isinstance(obj, _COUNTING):
         obj = edit(obj, metadata=edit(obj.metadata, generation=1))
     if isinstance(obj, Namespace):
+        obj = _named_by_label(obj)
         finalizers = obj.spec.finalizers
         if FINALIZER_KUBERNETES not in finalizers:
             obj = edit(obj, spec=edit(obj.spec, finalizers=(*finalizers, FINALIZER_KUBERNETES)))
@@ -87,6 +91,13 @@ def prepare_plain_for_status_update(new: O, old: O) -> O:
         metadata = _as_stored(metadata, old.metadata)
     prepared: O = edit(obj, metadata=metadata, spec=stored.spec)
     return prepared
+
+
+def _named_by_label(namespace: Namespace) -> Namespace:
+    """The namespace with the label by which selectors pick it; its name may be a generated one."""
+    metadata = namespace.metadata
+    labels = {**metadata.labels, NAMESPACE_LABEL: metadata.name}
+    return edit(namespace, metadata=edit(metadata, labels=labels)) if metadata.name else namespace
 
 
 def _as_stored(new: ObjectMeta, old: ObjectMeta) -> ObjectMeta:

@@ -16,6 +16,7 @@ from dray.server.answers import error_answer
 from dray.server.auth.chain import forbidden
 from dray.server.auth.impersonation import impersonate
 from dray.server.call import Call
+from dray.server.deprecations import deprecation_of
 from dray.server.http.messages import Answer, Peer, Request, Response
 from dray.server.negotiation import (
     DOCUMENTS,
@@ -133,6 +134,8 @@ class Application:
 
     async def _resource(self, request: Request, where: Route, user: User) -> Answer:
         registry = self._services.registry
+        if request.method not in _METHODS:
+            raise method_not_allowed()
         served = registry.find(where.group, where.version, where.resource)
         if served is None:
             if not registry.has_group(where.group):
@@ -143,6 +146,9 @@ class Application:
         verb = self._verb(served, where)
         media = negotiate(request.headers.get("accept", ""), _OFFERS.get(where.verb, DOCUMENTS))
         call = Call(self._services, request, where, user, served, media)
+        deprecation = deprecation_of(served.resource)
+        if deprecation is not None:
+            call.warn(deprecation)
         try:
             return await verb(call)
         except APIError as error:
@@ -166,6 +172,8 @@ class Application:
 
     def _main_verb(self, served: Served, where: Route) -> Verb:
         resource = served.resource
+        if not _is_placed(resource, where):
+            raise no_such_resource()
         if where.verb not in resource.verbs or not _fits(resource, where):
             raise method_not_allowed()
         if served.model is None:
@@ -173,16 +181,22 @@ class Application:
         return self._verbs[where.verb]
 
 
-def _fits(resource: Resource, where: Route) -> bool:
-    """Whether the path has a namespace where one belongs, and a name where the verb needs one."""
+def _is_placed(resource: Resource, where: Route) -> bool:
+    """Whether there is such a path: a namespace where one belongs, and only there."""
     if resource.namespaced:
-        # Across all namespaces objects can be read but not changed.
-        if not where.namespace and where.verb not in ("list", "watch"):
-            return False
-    elif where.namespace and resource.plural != "namespaces":
+        return bool(where.namespace) or not where.name
+    return not where.namespace or resource.plural == "namespaces"
+
+
+def _fits(resource: Resource, where: Route) -> bool:
+    """Whether the path takes the verb: across namespaces objects can be read but not changed."""
+    if resource.namespaced and not where.namespace and where.verb not in ("list", "watch"):
         return False
     return bool(where.name) is (where.verb in _NAMED) or where.verb == "watch"
 
+
+# Of resources; their like of paths may also be asked for the head alone.
+_METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
 
 _NAMED: Final = frozenset({"get", "update", "patch", "delete"})
 

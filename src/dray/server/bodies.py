@@ -28,7 +28,8 @@ def read_body(call: Call) -> bytes | Mapping[str, Any]:
     request = call.request
     encoding = body_encoding(request.headers.get("content-type", ""))
     if encoding is Encoding.JSON:
-        return request.body
+        # Nothing, said explicitly, is an object without members.
+        return {} if request.body.strip() == b"null" else request.body
     if encoding is Encoding.YAML:
         value = parse_yaml(request.body)
         if not isinstance(value, Mapping):

@@ -16,7 +16,6 @@ from dray.api.core import NAMESPACE_PHASE_TERMINATING, Namespace, Pod
 from dray.api.meta import DeleteOptions, ObjectMeta
 from dray.api.wire import Time, replace
 from dray.errors import (
-    APIError,
     Conflict,
     RevisionConflict,
     StatusDetails,
@@ -28,7 +27,7 @@ from dray.server.admission.request import AdmissionRequest, Operation
 from dray.server.call import Call
 from dray.server.models.traits import ORPHANING_KINDS
 from dray.server.options import FOREGROUND, ORPHAN
-from dray.server.refusals import conflict, modified
+from dray.server.refusals import modified
 from dray.store.store import Record
 
 __all__ = ["Deleted", "delete_object", "would_be_orphaned_by_default"]
@@ -57,7 +56,9 @@ async def delete_object(
     old = call.model.load(record.value, record.revision)
     _check_preconditions(call, old, options)
     if not admitted:
-        call.services.admission.validate(_admission(call, old, options))
+        request = _admission(call, old, options)
+        call.services.admission.admit(request)
+        call.services.admission.validate(request)
     new = _ending(call, old, options, now)
     store = call.services.store
     try:
@@ -73,12 +74,28 @@ async def delete_object(
             return Deleted(new, value, record.revision, gone=False)
         if options.dry_run:
             return Deleted(new, value, record.revision, gone=False)
+        if not _waits(new):
+            return await _end_pod(call, record, new, value)
         written = await store.put(record.key, value, expected=record.revision)
     except RevisionConflict as error:
         raise modified(call.resource, old.metadata.name) from error
     except StoreUnavailable as error:
         raise Unavailable(f"the deletion was not stored: {error}") from error
     return Deleted(new, written.value, written.revision, gone=False)
+
+
+def _waits(obj: Any) -> bool:
+    metadata: ObjectMeta = obj.metadata
+    held = metadata.finalizers or (isinstance(obj, Namespace) and obj.spec.finalizers)
+    return bool(held or metadata.deletion_grace_period_seconds)
+
+
+async def _end_pod(call: Call, record: Record, pod: Any, value: bytes) -> Deleted:
+    """Delete a pod at once, in two steps: watchers see first that it ends, then that it is gone."""
+    store = call.services.store
+    ending = await store.put(record.key, value, expected=record.revision)
+    gone_at = await store.delete(record.key, expected=ending.revision)
+    return Deleted(pod, value, gone_at or ending.revision, gone=True)
 
 
 def _check_preconditions(call: Call, old: Any, options: DeleteOptions) -> None:
@@ -126,11 +143,11 @@ def _ending(call: Call, old: Any, options: DeleteOptions, now: Time) -> Any | No
     metadata: ObjectMeta = old.metadata
     finalizers = _finalizers(call, metadata, options)
     if isinstance(old, Namespace):
-        return _ending_namespace(call, old, finalizers, now)
+        return _ending_namespace(old, finalizers, now)
     grace = _pod_grace(old, options) if isinstance(old, Pod) else 0
     if metadata.deletion_timestamp is not None:
         return _ending_sooner(old, finalizers, grace, now)
-    if not grace and not finalizers:
+    if not grace and not finalizers and not isinstance(old, Pod):
         return None
     metadata = replace(
         metadata,
@@ -171,6 +188,8 @@ def _pod_grace(pod: Pod, options: DeleteOptions) -> int:
 def _finalizers(call: Call, metadata: ObjectMeta, options: DeleteOptions) -> tuple[str, ...]:
     """The finalizers, with those that say what happens to dependents as this deletion wants it."""
     present = metadata.finalizers
+    if call.resource.kind == "Event":
+        return present  # events have no dependents
     policy, orphans = options.propagation_policy, options.orphan_dependents
     kind = (call.resource.group, call.resource.kind)
     if policy is not None:
@@ -194,30 +213,13 @@ def would_be_orphaned_by_default(call: Call, options: DeleteOptions) -> bool:
     return not said and (call.resource.group, call.resource.kind) in ORPHANING_KINDS
 
 
-def _ending_namespace(
-    call: Call, old: Namespace, finalizers: tuple[str, ...], now: Time
-) -> Namespace | None:
+def _ending_namespace(old: Namespace, finalizers: tuple[str, ...], now: Time) -> Namespace | None:
     """A namespace waits in its spec for its content to go."""
     metadata = old.metadata
     if metadata.deletion_timestamp is None:
-        metadata = replace(
-            metadata,
-            deletion_timestamp=now,
-            deletion_grace_period_seconds=0,
-            finalizers=finalizers,
-        )
+        metadata = replace(metadata, deletion_timestamp=now, finalizers=finalizers)
         status = replace(old.status, phase=NAMESPACE_PHASE_TERMINATING)
         if not old.spec.finalizers and not finalizers:
             return None
         return replace(old, metadata=metadata, status=status)
-    if old.spec.finalizers or finalizers:
-        raise _still_emptied(call, metadata.name)
-    return None
-
-
-def _still_emptied(call: Call, name: str) -> APIError:
-    told = (
-        "The system is ensuring all content is removed from this namespace.  Upon completion, this "
-        "namespace will automatically be purged by the system."
-    )
-    return conflict(call.resource, name, told)
+    return old if old.spec.finalizers or finalizers else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dray.api.defaults import default
 from dray.api.meta import DeleteOptions, Object
 from dray.errors import InternalError
 from dray.server.call import Call
@@ -40,7 +41,8 @@ class Internal:
     async def create(self, obj: Object) -> None:
         """Store a new object. Raises AlreadyExists."""
         call = self._call("create", obj)
-        await create_object(call, obj, _OPTIONS, call.now())
+        now = call.now()
+        await create_object(call, default(obj, now=now), _OPTIONS, now)
 
     async def update(self, obj: Any) -> None:
         """Store an object in place of the one of its name. Raises NotFound, Conflict."""

@@ -32,7 +32,7 @@ FOREGROUND: Final = "Foreground"
 BACKGROUND: Final = "Background"
 ORPHAN: Final = "Orphan"
 
-_STRICTNESS: Final = ("Ignore", "Warn", "Strict")
+_STRICTNESS: Final = ("Ignore", "Strict", "Warn")
 _MATCHES: Final = ("Exact", "NotOlderThan")
 _TRUE: Final = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _FALSE: Final = frozenset({"0", "f", "F", "FALSE", "false", "False", ""})
@@ -113,7 +113,7 @@ def _check_manager(manager: str) -> list[FieldError]:
         return [FieldError(FieldErrorType.TOO_LONG, "fieldManager", manager, told)]
     for index, character in enumerate(manager):
         if not character.isprintable():
-            told = f"should only contain printable characters (index {index})"
+            told = f"invalid character U+{ord(character):04X} (at position {index})"
             return [FieldError(FieldErrorType.INVALID, "fieldManager", manager, told)]
     return []
 
@@ -142,8 +142,9 @@ def _integer(text: str, name: str) -> int:
     try:
         return int(text)
     except ValueError:
-        told = f"strconv.ParseInt: parsing {quote(text)}: invalid syntax"
-        raise BadRequest(f"{name}: {told}") from None
+        told = f"strconv.ParseInt: parsing {quote(text)}: invalid syntax"  # it names the value
+        del name
+        raise BadRequest(told) from None
 
 
 def list_options(query: Query, *, watch: bool) -> ListOptions:

@@ -31,6 +31,7 @@ __all__ = [
     "conflict",
     "forbidden",
     "generic",
+    "invalid",
     "invalid_options",
     "method_not_allowed",
     "modified",
@@ -60,11 +61,12 @@ def not_found(resource: Resource, name: str) -> NotFound:
 
 def no_such_resource() -> NotFound:
     """The path names no resource."""
-    return NotFound("the server could not find the requested resource")
+    return NotFound("the server could not find the requested resource", StatusDetails())
 
 
 def method_not_allowed() -> MethodNotAllowed:
-    return MethodNotAllowed("the server does not allow this method on the requested resource")
+    told = "the server does not allow this method on the requested resource"
+    return MethodNotAllowed(told, StatusDetails())
 
 
 def already_exists(resource: Resource, name: str, *, terminating: bool = False) -> AlreadyExists:
@@ -104,6 +106,13 @@ def forbidden(
     )
 
 
+def invalid(resource: Resource, name: str, errors: Sequence[FieldError]) -> Invalid:
+    """An object that breaks rules."""
+    # Both faces of events have the rules of the older one, and speak in its name.
+    group = "" if resource.group == "events.k8s.io" else resource.group
+    return Invalid(group, resource.kind, name, errors)
+
+
 def invalid_options(kind: str, errors: Sequence[FieldError]) -> Invalid:
     """Query parameters, or a body of options, that break their rules."""
     return Invalid(_META_GROUP, kind, "", errors)
@@ -139,7 +148,9 @@ def generic(code: int, reason: str, message: str) -> APIError:
     return error
 
 
-def success(resource: Resource | None = None, name: str = "", uid: str = "") -> dict[str, Any]:
+def success(
+    resource: Resource | None = None, name: str = "", uid: str = "", *, code: int = 0
+) -> dict[str, Any]:
     """The Status of something that worked."""
     status: dict[str, Any] = {
         "kind": "Status",
@@ -150,4 +161,6 @@ def success(resource: Resource | None = None, name: str = "", uid: str = "") -> 
     if resource is not None:
         told = {"name": name, "group": resource.group, "kind": resource.plural, "uid": uid}
         status["details"] = {key: value for key, value in told.items() if value}
+    if code:
+        status["code"] = code
     return status

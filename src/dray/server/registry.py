@@ -15,8 +15,12 @@ from typing import Final
 from dray.api import scheme
 from dray.api.schemas import schema_of
 from dray.api.scheme import Kind
+from dray.server.models.daemon_sets import DaemonSetModel
 from dray.server.models.events import EventsModel
+from dray.server.models.jobs import JobModel, WorkloadModel
 from dray.server.models.model import Model
+from dray.server.models.namespaces import NamespaceModel
+from dray.server.models.pods import PodModel
 from dray.server.models.typed import TypedModel
 from dray.server.resources import ALL_VERBS, Resource, Subresource
 from dray.server.tables.printer import Printer
@@ -60,6 +64,17 @@ _SUBRESOURCES: Final[Mapping[str, Subresource]] = {
 _EXTRA_SUBRESOURCES: Final[Mapping[str, tuple[str, ...]]] = {
     "pods": ("attach",),
     "namespaces": ("finalize",),
+}
+
+
+# Kinds with habits of their own.
+_MODELS: Final[Mapping[tuple[str, str], type[TypedModel]]] = {
+    ("", "Namespace"): NamespaceModel,
+    ("", "Pod"): PodModel,
+    ("apps", "DaemonSet"): DaemonSetModel,
+    ("apps", "Deployment"): WorkloadModel,
+    ("apps", "ReplicaSet"): WorkloadModel,
+    ("batch", "Job"): JobModel,
 }
 
 
@@ -144,7 +159,8 @@ def _path(served: Served) -> tuple[str, str, str]:
 def _builtin(versions: Callable[[str, str], bool] | None) -> Iterable[Served]:
     for kind in scheme.kinds():
         is_events = (kind.group, kind.name) == ("events.k8s.io", "Event")
-        model: Model = EventsModel() if is_events else TypedModel(kind)
+        make = _MODELS.get((kind.group, kind.name), TypedModel)
+        model: Model = EventsModel() if is_events else make(kind)
         prefix = prefix_of("" if is_events else kind.group, kind.plural)
         for version in kind.versions:
             wanted = versions(kind.group, version.name) if versions else version.served_by_default

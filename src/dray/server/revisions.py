@@ -26,7 +26,10 @@ def parse_revision(text: str) -> int:
     if not text:
         return 0
     if not text.isascii() or not text.isdigit() or len(text) > _DIGITS_MAX:
-        raise BadRequest(f"Invalid value: {quote(text)}: resourceVersion is not a number")
+        raise BadRequest(
+            f"invalid resource version: resourceVersion: Invalid value: {quote(text)}: "
+            f"strconv.ParseUint: parsing {quote(text)}: invalid syntax"
+        )
     return int(text)
 
 

@@ -34,7 +34,13 @@ from dray.server.field_managers import after_create, after_update, differ_in_tim
 from dray.server.guards import guard_create, guard_update
 from dray.server.options import WriteOptions
 from dray.server.quotas import give_back, pay
-from dray.server.refusals import already_exists, modified, not_found, precondition_failed
+from dray.server.refusals import (
+    already_exists,
+    invalid,
+    modified,
+    not_found,
+    precondition_failed,
+)
 from dray.store.store import Record
 
 __all__ = ["Written", "complete_metadata", "create_object", "replace_object"]
@@ -66,6 +72,7 @@ async def create_object(
 
     `tracked` is False if the object comes with its field managers already.
     """
+    obj = replace(obj, metadata=_without_system_fields(obj.metadata))
     if tracked:
         obj = after_create(call, obj, options, now)
     generated = not obj.metadata.name and bool(obj.metadata.generate_name)
@@ -87,7 +94,7 @@ async def _create_once(call: Call, obj: Any, options: WriteOptions, now: Time) -
     obj = call.model.prepare_create(obj, circumstances)
     errors = [*call.model.validate_create(obj, circumstances), *guard_create(call, obj)]
     if errors:
-        raise Invalid(call.resource.group, call.resource.kind, obj.metadata.name, errors)
+        raise invalid(call.resource, obj.metadata.name, errors)
     for warning in call.model.warnings(obj, None):
         call.warn(warning)
     request = _admission(call, Operation.CREATE, obj, None, options)
@@ -124,12 +131,16 @@ def complete_metadata(call: Call, metadata: ObjectMeta, now: Time) -> ObjectMeta
     if not name and metadata.generate_name:
         base = metadata.generate_name[:_GENERATED_BASE_MAX]
         name = base + call.services.entropy.name_suffix()
+    return replace(metadata, name=name, uid=call.services.entropy.uid(), creation_timestamp=now)
+
+
+def _without_system_fields(metadata: ObjectMeta) -> ObjectMeta:
+    """What a client says in these is not its to say."""
     return replace(
         metadata,
-        name=name,
-        uid=call.services.entropy.uid(),
+        uid="",
         resource_version="",
-        creation_timestamp=now,
+        creation_timestamp=None,
         deletion_timestamp=None,
         deletion_grace_period_seconds=None,
         self_link="",
@@ -199,7 +210,7 @@ async def _replace_once(
         *(check(new, old) if check else ()),
     ]
     if errors:
-        raise Invalid(call.resource.group, call.resource.kind, new.metadata.name, errors)
+        raise invalid(call.resource, new.metadata.name, errors)
     for warning in call.model.warnings(new, old):
         call.warn(warning)
     request = _admission(call, Operation.UPDATE, new, old, options, subresource=subresource)
@@ -259,14 +270,15 @@ def _checked_against(call: Call, new: Any, old: Any, record: Record) -> Any:
     """The wanted object as a successor of the stored one, or why it is none."""
     metadata: ObjectMeta = new.metadata
     resource = call.resource
-    if metadata.uid and metadata.uid != old.metadata.uid:
+    # To patch the uid is to change it, which a rule forbids; to put another is to mean another.
+    if metadata.uid and metadata.uid != old.metadata.uid and call.route.verb != "patch":
         raise precondition_failed(resource, metadata.name, metadata.uid, old.metadata.uid)
     version = metadata.resource_version
     if version in ("", "0"):
         if not call.model.traits.allows_unconditional_update(resource.version):
             told = "must be specified for an update"
             error = FieldError(FieldErrorType.INVALID, "metadata.resourceVersion", 0, told)
-            raise Invalid(resource.group, resource.kind, metadata.name, [error])
+            raise Invalid(resource.group, resource.plural, metadata.name, [error])
     elif not version.isascii() or not version.isdigit():
         raise BadRequest(
             f"{resource.qualified} {quote(metadata.name)}: metadata.resourceVersion "

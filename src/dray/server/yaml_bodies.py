@@ -11,12 +11,13 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from dray.api.codec import parse_json
-from dray.api.shapes import JSONObject
+from dray.api.shapes import JSONNumber, JSONObject
 from dray.api.yaml.composer import NOTHING, Composer
 from dray.api.yaml.errors import ManifestError
+from dray.api.yaml.places import PlacedObject
 from dray.errors import BadRequest, DecodeError
 
-__all__ = ["duplicates_in", "parse_yaml"]
+__all__ = ["duplicates_in", "parse_yaml", "plain"]
 
 # A body has three megabytes at most; real ones have some thousand values.
 VALUES_MAX: Final = 300_000
@@ -44,10 +45,16 @@ def parse_yaml(body: bytes) -> Any:
 
 
 def duplicates_in(value: Any, path: str = "") -> list[str]:
-    """The paths of members that were written more than once."""
+    """What there is to say about members that were written more than once."""
     found = []
-    if isinstance(value, JSONObject):
-        found += [f"{path}.{name}" if path else name for name in value.duplicates]
+    if isinstance(value, PlacedObject):
+        found += [
+            f'line {value.lines[name]}: key "{name}" already set in map'
+            for name in value.duplicates
+        ]
+    elif isinstance(value, JSONObject):
+        within = f"{path}." if path else ""
+        found += [f'duplicate field "{within}{name}"' for name in value.duplicates]
     if isinstance(value, Mapping):
         for name, member in value.items():
             found += duplicates_in(member, f"{path}.{name}" if path else str(name))
@@ -55,3 +62,12 @@ def duplicates_in(value: Any, path: str = "") -> list[str]:
         for index, item in enumerate(value):
             found += duplicates_in(item, f"{path}[{index}]")
     return found
+
+
+def plain(value: Any) -> Any:
+    """The value as plain dicts, lists and scalars, which remember nothing."""
+    if isinstance(value, Mapping):
+        return {name: plain(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    return float(value.text) if isinstance(value, JSONNumber) else value

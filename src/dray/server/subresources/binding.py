@@ -60,7 +60,7 @@ async def bind(call: Call) -> Answer:
             raise modified(call.resource, name) from error
         except StoreUnavailable as error:
             raise Unavailable(f"the binding was not stored: {error}") from error
-    return status_answer(call, 201, success())
+    return status_answer(call, 201, success(code=201))
 
 
 def _check_target(binding: Binding, name: str) -> None:

@@ -76,7 +76,7 @@ async def evict(call: Call) -> Answer:
     if not _may_skip_budgets(pod):
         await _pay(call, pod, dry_run=dry_run)
     await _delete(call, name, options)
-    return status_answer(call, 201, success())
+    return status_answer(call, 201, success(code=201))
 
 
 def _admit(call: Call, eviction: Eviction, name: str, *, dry_run: bool) -> None:

@@ -67,7 +67,7 @@ async def delete_collection(call: Call) -> Answer:
             if error.reason in ("NotFound", "Conflict"):
                 continue  # somebody else was quicker
             raise
-        gone.append(Record(record.key, deleted.value, head.created, deleted.revision))
+        gone.append(Record(record.key, deleted.value, head.created, head.revision))
     revision = call.services.store.revision
     return document(call, 200, list_document(call, Listing(gone, revision)))
 

@@ -8,12 +8,12 @@ moment, so it never conflicts. Upstream counterpart: apiserver pkg/endpoints/han
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import json
+from typing import Any, Final
 
 from dray.api.codec import parse_plain
 from dray.api.wire import Time
-from dray.errors import BadRequest, DecodeError, FieldError, FieldErrorType, Invalid
+from dray.errors import BadRequest, DecodeError, FieldError, FieldErrorType, Invalid, shorten
 from dray.server.bodies import judge_strictness
 from dray.server.call import Call
 from dray.server.field_managers import applied_document
@@ -27,7 +27,7 @@ from dray.server.refusals import conflict, not_found
 from dray.server.verbs.create import placed, written_answer
 from dray.server.verbs.update import check_name
 from dray.server.writing import create_object, replace_object
-from dray.server.yaml_bodies import duplicates_in, parse_yaml
+from dray.server.yaml_bodies import duplicates_in, parse_yaml, plain
 from dray.store.store import Record
 
 __all__ = ["patch"]
@@ -82,29 +82,27 @@ def _read(call: Call, document: Any, options: WriteOptions, now: Time) -> Any:
     """The object a patch made, under the name of its path."""
     if not isinstance(document, dict):
         raise BadRequest("the patch leaves no object")
-    _check_kind(call, document)
-    reading = call.model.read(document, call.resource, now)
+    try:
+        reading = call.model.read(document, call.resource, now)
+    except BadRequest as error:
+        raise _unusable(document, str(error)) from error
     if reading.problems and options.strictness == "Strict":
-        raise _not_strict(call, document, reading.problems)
+        raise _unusable(document, f"strict decoding error: {', '.join(reading.problems)}")
     judge_strictness(call, options, reading.problems)
     obj = placed(call, reading.object)
     check_name(call, obj)
     return obj
 
 
-def _check_kind(call: Call, document: dict[str, Any]) -> None:
-    resource = call.resource
-    said = (document.get("apiVersion"), document.get("kind"))
-    if said != (resource.api_version, resource.kind):
-        told = f"{said[0]}, Kind={said[1]} cannot take the place of {resource.kind}"
-        error = FieldError(FieldErrorType.INVALID, "patch", str(said[1]), told)
-        raise Invalid(resource.group, resource.kind, call.route.name, [error])
+def _unusable(document: dict[str, Any], why: str) -> Invalid:
+    """A patch whose result is no object: it is the patch that is wrong, whatever it is of."""
+    shown = json.dumps(document, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
+    error = FieldError(FieldErrorType.INVALID, "patch", shorten(shown, characters_max=_SHOWN), why)
+    return Invalid("", "", "", [error])
 
 
-def _not_strict(call: Call, document: dict[str, Any], problems: Sequence[str]) -> Invalid:
-    told = f"strict decoding error: {', '.join(problems)}"
-    error = FieldError(FieldErrorType.INVALID, "patch", document, told)
-    return Invalid(call.resource.group, call.resource.kind, call.route.name, [error])
+# Enough to recognise the object by.
+_SHOWN: Final = 2048
 
 
 # Server-side apply -----------------------------------------------------------------------------
@@ -139,11 +137,10 @@ async def _apply(call: Call, record: Record | None, options: WriteOptions) -> An
 def _applied(call: Call, options: WriteOptions) -> dict[str, Any]:
     """The body of an apply, which names its kind and is otherwise as partial as it likes."""
     document = parse_yaml(call.request.body)
-    judge_strictness(
-        call, options, [f'duplicate field "{path}"' for path in duplicates_in(document)]
-    )
+    judge_strictness(call, options, duplicates_in(document))
     if not isinstance(document, dict):
         raise BadRequest("error decoding YAML: expected an object")
+    document = plain(document)
     resource = call.resource
     said = (document.get("apiVersion", ""), document.get("kind", ""))
     if said != (resource.api_version, resource.kind):
@@ -160,11 +157,9 @@ def _applied(call: Call, options: WriteOptions) -> dict[str, Any]:
             f"the name of the object ({name}) does not match the name on the URL "
             f"({call.route.name})"
         )
-    if call.namespace:
-        namespace = metadata.setdefault("namespace", call.namespace)
-        if namespace != call.namespace:
-            raise BadRequest(
-                "the namespace of the provided object does not match the namespace sent on the "
-                "request"
-            )
+    namespace = metadata.get("namespace")
+    if call.namespace and namespace not in (None, call.namespace):
+        raise BadRequest(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
     return {**document, "metadata": metadata}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dray.errors import BadRequest, quote
+from dray.errors import BadRequest
 from dray.server.bodies import read_object
 from dray.server.call import Call
 from dray.server.http.messages import Answer
@@ -49,7 +49,8 @@ def check_name(call: Call, obj: Any) -> None:
     said, name = obj.metadata.name, call.route.name
     if not said:
         raise BadRequest(
-            f"{call.resource.kind} {quote(name)}: name must be provided in the body as well"
+            f"the name of the object ({name} based on URL) was undeterminable: "
+            "name must be provided"
         )
     if said != name:
         raise BadRequest(

@@ -13,6 +13,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final
 
+import msgspec
+
 from dray.errors import APIError, Expired, RevisionCompacted
 from dray.server.answers import metadata_of, warning_headers
 from dray.server.call import Call
@@ -138,7 +140,16 @@ def _interest(call: Call, selection: Selection) -> Interest:
         model = call.model
         show = lambda value, revision: model.show(value, revision, resource)  # noqa: E731
     key = key_under(selection, call.served)
-    return Interest(call.served, selection, show, form, kind, api_version, key)
+    blank = b"{}" if media.form is Form.METADATA else _blank(call)
+    return Interest(call.served, selection, show, form, kind, api_version, blank, key)
+
+
+def _blank(call: Call) -> bytes:
+    """What objects of this kind always write, besides their names and metadata."""
+    document = call.model.document(call.model.new(), call.resource.version)
+    for name in ("apiVersion", "kind", "metadata"):
+        document.pop(name, None)
+    return msgspec.json.encode(document)
 
 
 def _metadata_shower(api_version: str) -> Show:

@@ -49,11 +49,12 @@ class Interest:
     # What a bookmark says it is: the object's own kind, or that of its metadata.
     kind: str
     api_version: str
+    blank: bytes = b"{}"  # an object of that kind with nothing in it
     key: str | None = None  # the only one that can match
 
     @property
-    def name(self) -> tuple[str, str]:
-        return self.kind, self.api_version
+    def name(self) -> tuple[str, str, bytes]:
+        return self.kind, self.api_version, self.blank
 
     @property
     def lane(self) -> Hashable:

@@ -61,21 +61,18 @@ def added_line(record: Record, show: Show) -> bytes:
     return line(ADDED, show(record.value, record.revision))
 
 
-# What a struct without a value looks like where upstream's types always write it.
-_EMPTY_PARTS: Final = {
-    ("v1", "Pod"): b',"spec":{"containers":null},"status":{}',
-}
-
-
 def bookmark_line(
-    kind: str, api_version: str, revision: int, *, initial_events_end: bool = False
+    kind: str, api_version: str, blank: bytes, revision: int, *, initial_events_end: bool = False
 ) -> bytes:
-    """How far the watch has come, though nothing happened to its objects."""
+    """How far the watch has come, though nothing happened to its objects.
+
+    `blank` is what the kind always writes, as JSON of an object.
+    """
     end = b',"annotations":{"k8s.io/initial-events-end":"true"}' if initial_events_end else b""
     head = f'{{"kind":"{kind}","apiVersion":"{api_version}"'.encode()
-    empty = _EMPTY_PARTS.get((api_version, kind), b"")
     metadata = b'{"resourceVersion":"%d"%b}' % (revision, end)
-    return line(b"BOOKMARK", b'%b,"metadata":%b%b}' % (head, metadata, empty))
+    parts = b"," + blank[1:] if blank != b"{}" else b"}"
+    return line(b"BOOKMARK", b'%b,"metadata":%b%b' % (head, metadata, parts))
 
 
 def error_line(error: APIError) -> bytes:

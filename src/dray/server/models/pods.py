@@ -1,0 +1,74 @@
+"""Pods: containers that are added to debug them, and names that make poor host names.
+
+Upstream counterparts: the ephemeralContainers strategy in pkg/registry/core/pod, warnings in
+pkg/api/pod.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from dray.api.equality import semantically_equal
+from dray.api.strategy import carry_metadata
+from dray.api.wire import replace
+from dray.errors import FieldError, FieldErrorType, quote
+from dray.server.models.model import Circumstances
+from dray.server.models.typed import TypedModel
+from dray.server.names import host_name_warning
+
+__all__ = ["PodModel"]
+
+EPHEMERAL_CONTAINERS: Final = "ephemeralcontainers"
+
+
+class PodModel(TypedModel):
+    """Writes through `ephemeralcontainers` add containers and change nothing else."""
+
+    def prepare_update(
+        self, new: Any, old: Any, circumstances: Circumstances, *, subresource: str = ""
+    ) -> Any:
+        if subresource != EPHEMERAL_CONTAINERS:
+            return super().prepare_update(new, old, circumstances, subresource=subresource)
+        metadata = carry_metadata(new.metadata, old.metadata)
+        containers = new.spec.ephemeral_containers
+        if not semantically_equal(containers, old.spec.ephemeral_containers):
+            metadata = replace(metadata, generation=old.metadata.generation + 1)
+        spec = replace(old.spec, ephemeral_containers=containers)
+        return replace(new, metadata=metadata, spec=spec, status=old.status)
+
+    def validate_update(
+        self, new: Any, old: Any, circumstances: Circumstances, *, subresource: str = ""
+    ) -> Sequence[FieldError]:
+        if subresource != EPHEMERAL_CONTAINERS:
+            return super().validate_update(new, old, circumstances, subresource=subresource)
+        kept = replace(new, spec=old.spec)
+        errors = list(super().validate_update(kept, old, circumstances))
+        return [*errors, *_check_added(new, old)]
+
+    def warnings(self, new: Any, old: Any | None) -> Sequence[str]:
+        warnings = list(super().warnings(new, old))
+        if old is None and (warning := host_name_warning(new.metadata.name, "the Pod's hostname")):
+            warnings.append(warning)
+        return warnings
+
+
+def _check_added(new: Any, old: Any) -> list[FieldError]:
+    """Those that are there stay as they are: a container cannot be changed, only added."""
+    path = "spec.ephemeralContainers"
+    wanted = {each.name: each for each in new.spec.ephemeral_containers}
+    errors = []
+    for index, container in enumerate(old.spec.ephemeral_containers):
+        found = wanted.get(container.name)
+        if found is None:
+            told = f"existing ephemeral containers {quote(container.name)} may not be removed"
+            errors.append(FieldError(FieldErrorType.FORBIDDEN, path, None, told))
+        elif not semantically_equal(found, container):
+            told = f"existing ephemeral containers {quote(container.name)} may not be changed"
+            errors.append(FieldError(FieldErrorType.FORBIDDEN, f"{path}[{index}]", None, told))
+    others = {each.name for each in (*old.spec.containers, *old.spec.init_containers)}
+    for index, container in enumerate(new.spec.ephemeral_containers):
+        if container.name in others:
+            name = f"{path}[{index}].name"
+            errors.append(FieldError(FieldErrorType.DUPLICATE, name, container.name))
+    return errors
