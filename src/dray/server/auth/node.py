@@ -173,9 +173,7 @@ class NodeAuthorizer:
         if verb == "create":
             return _ALLOWED
         if verb in ("get", "update", "patch", "delete"):
-            found = self._state.get(ResourceSlice, attributes.name) if attributes.name else None
-            own = found is not None and found.spec.node_name == node
-            return _related(node, attributes, related=own)
+            return _related(node, attributes, related=self._published(node, attributes))
         if verb in ("list", "watch", "deletecollection"):
             if _selects_node(attributes, node):
                 return _ALLOWED
@@ -188,6 +186,13 @@ class NodeAuthorizer:
             "only the following verbs are allowed for a ResourceSlice:"
             " get, watch, list, create, update, patch, delete, deletecollection",
         )
+
+    def _published(self, node: str, attributes: Attributes) -> bool:
+        # Slices are in no namespace; a review may ask about one in a namespace all the same.
+        if not attributes.name or attributes.namespace:
+            return False
+        found = self._state.get(ResourceSlice, attributes.name)
+        return found is not None and found.spec.node_name == node
 
     def _pod(self, node: str, attributes: Attributes) -> Decision:
         verb, subresource = attributes.verb, attributes.subresource

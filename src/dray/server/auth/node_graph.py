@@ -41,6 +41,8 @@ class NodeGraph:
 
     def reaches(self, node: str, kind: ReferencedKind, namespace: str, name: str) -> bool:
         """Whether any pod bound to the node, in the object's namespace, refers to the object."""
+        if not namespace:
+            return False  # nothing a pod refers to is in none
         known = self._namespaces.get(namespace)
         if known is None:
             known = _Namespace(namespace)

@@ -273,13 +273,13 @@ class _Issuer(msgspec.Struct):
 def _unverified_issuer(token: str) -> str | None:
     """Who a token says it is from, before anything of it is believed."""
     parts = token.split(".")
-    if len(parts) != 3:
+    if len(parts) != 3 or not token.isascii():
         return None
     payload = parts[1]
     try:
         decoded = base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4))
         return msgspec.json.decode(decoded, type=_Issuer).iss
-    except (binascii.Error, ValueError, msgspec.DecodeError):
+    except (binascii.Error, msgspec.DecodeError, RecursionError):
         return None
 
 

@@ -136,6 +136,7 @@ def test_a_node_may_serve_its_pods(asked: Attributes) -> None:
         ),
         (request(N1, "get", "resourceslices", name="theirs", **DRA), UNRELATED),
         (request(N1, "get", "resourceslices", name="nobodys", **DRA), UNRELATED),
+        (request(N1, "get", "resourceslices", name="mine", **TEAM, **DRA), UNRELATED),
         (request(N1, "get", "resourceslices", name="unheard-of", **DRA), UNRELATED),
         (
             request(N1, "get", "resourceslices/status", name="mine", **DRA),

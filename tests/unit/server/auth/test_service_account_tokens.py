@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 import json
 
 import jwt
@@ -234,6 +235,8 @@ def test_audiences_may_be_one_text_or_none(maker: ServiceAccountTokens) -> None:
         "a.b.c",
         "a.e30.c",
         "a.é.c",
+        "\udcff.b.c",
+        f"a.{base64.urlsafe_b64encode(b'[' * 30_000).decode()}.c",
         jwt.encode({"iss": "https://elsewhere"}, "k" * 32, algorithm="HS256"),
     ],
 )
@@ -245,6 +248,10 @@ def test_a_token_that_only_claims_to_be_ours_is_refused(maker: ServiceAccountTok
     stranger = SigningKeys(ec.generate_private_key(ec.SECP256R1()))
     with pytest.raises(Unauthorized, match="no keys found"):
         maker.verify(stranger.sign(KEYS.verify(issue(maker))))
+    head, body, _ = issue(maker).split(".")
+    for token in (f"{head}.{body}.AAAA", f".{body}.AAAA", f"{body}.{body}.AAAA"):
+        with pytest.raises(Unauthorized, match=r"invalid (signature|bearer token)"):
+            maker.verify(token)
     with pytest.raises(Unauthorized, match="invalid bearer token"):
         maker.verify(KEYS.sign(json.dumps({"iss": ISSUER, "exp": "soon"}).encode()))
 
