@@ -3,6 +3,7 @@
 //
 //	schema schemas OPENAPI DIRECTORY    write schema files, from Go types and OpenAPI documents
 //	schema cases SEED                   print random objects of every kind, one a line
+//	schema gnostic                      turn an OpenAPI v2 document from JSON into protobuf
 package main
 
 import (
@@ -19,8 +20,10 @@ func main() {
 		seed, err := strconv.ParseInt(os.Args[2], 10, 64)
 		check(err)
 		writeCases(seed)
+	case len(os.Args) == 2 && os.Args[1] == "gnostic":
+		writeGnostic()
 	default:
-		fail("usage: schema schemas OPENAPI DIRECTORY | schema cases SEED")
+		fail("usage: schema schemas OPENAPI DIRECTORY | schema cases SEED | schema gnostic")
 	}
 }
 
