@@ -42,9 +42,16 @@ _Judge: TypeAlias = Callable[[str, Attributes], Decision]
 class NodeAuthorizer:
     """Decides for users that are nodes, and has no opinion on others."""
 
-    def __init__(self, state: State, rules: tuple[PolicyRule, ...] | None = None) -> None:
+    def __init__(
+        self,
+        state: State,
+        *,
+        rules: tuple[PolicyRule, ...] | None = None,
+        told: bool = False,
+    ) -> None:
+        """`told` promises that `note_pod` is called for every pod that comes, changes or goes."""
         self._state = state
-        self._graph = NodeGraph(state)
+        self._graph = NodeGraph(state, told=told)
         self._rules = node_rules() if rules is None else rules
         self._judges: dict[tuple[str, str], _Judge] = {
             ("", "secrets"): self._read_referenced,
@@ -74,6 +81,10 @@ class NodeAuthorizer:
         if any(rule_allows(rule, attributes) for rule in self._rules):
             return _ALLOWED
         return _NO_OPINION
+
+    def note_pod(self, namespace: str, name: str) -> None:
+        """Hear that a pod is not what it was."""
+        self._graph.note(namespace, name)
 
     # Objects that pods refer to ----------------------------------------------------------------
 

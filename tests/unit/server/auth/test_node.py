@@ -178,3 +178,13 @@ def test_what_is_not_its_own_a_node_needs_a_role_for(asked: Attributes, reason: 
     decision = NodeAuthorizer(STATE).authorize(asked)
     assert decision.allowed is None
     assert decision.reason == reason
+
+
+def test_a_node_that_is_told_of_pods_knows_them() -> None:
+    state = FixedState(pod("mine", node="n1"))
+    authorizer = NodeAuthorizer(state, told=True)
+    asked = request(N1, "get", "secrets", name="s", **TEAM)
+    assert not authorizer.authorize(asked).allowed
+    state.put(pod("new", node="n1", secret="s"))
+    authorizer.note_pod("team", "new")
+    assert authorizer.authorize(asked).allowed

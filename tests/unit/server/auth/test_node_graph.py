@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dray.api.core import Pod
+from dray.server.auth import node_graph
 from dray.server.auth.node_graph import NodeGraph
 from dray.server.auth.pod_references import ReferencedKind, references_of
 from dray.server.state import FixedState
@@ -62,6 +64,30 @@ def test_namespaces_without_pods_leave_nothing_behind() -> None:
     assert not graph._namespaces
 
 
+def test_a_graph_that_is_told_looks_at_what_changed_only() -> None:
+    state = Counting(pod(node="n1"))
+    graph = NodeGraph(state, told=True)
+    assert not graph.reaches("n1", SECRET, "team", "s")
+    for number in range(5):
+        new = pod(f"p{number}", node="n1", secret=f"s{number}")
+        state.put(new)
+        graph.note("team", new.metadata.name)
+        assert graph.reaches("n1", SECRET, "team", f"s{number}")
+    assert state.lists == 1
+
+
+def test_changes_nobody_asks_about_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(node_graph, "CHANGES_MAX", 3)
+    state = FixedState(pod(node="n1", secret="s"))
+    graph = NodeGraph(state, told=True)
+    graph.reaches("n1", SECRET, "team", "s")
+    for number in range(4):
+        graph.note("team", f"p{number}")
+        graph.note("other", f"p{number}")
+    assert not graph._namespaces
+    assert graph.reaches("n1", SECRET, "team", "s")
+
+
 names = st.sampled_from(["a", "b"])
 changes = st.builds(
     lambda name, node, secret: pod(name, node=node, secret=secret),
@@ -72,14 +98,17 @@ changes = st.builds(
 
 
 @settings(max_examples=30)
-@given(st.lists(st.tuples(st.booleans(), changes, st.sampled_from(["n1", "n2"]), names)))
+@given(
+    st.booleans(), st.lists(st.tuples(st.booleans(), changes, st.sampled_from(["n1", "n2"]), names))
+)
 def test_answers_equal_those_of_looking_at_all_pods(
-    steps: list[tuple[bool, Pod, str, str]],
+    told: bool, steps: list[tuple[bool, Pod, str, str]]
 ) -> None:
     state = FixedState()
-    graph = NodeGraph(state)
+    graph = NodeGraph(state, told=told)
     for gone, changed, node, secret in steps:
         (state.remove if gone else state.put)(changed)
+        graph.note(changed.metadata.namespace, changed.metadata.name)
         expected = any(
             found.spec.node_name == node and (SECRET, secret) in references_of(found)
             for found in state.list(Pod, "team")
