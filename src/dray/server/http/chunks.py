@@ -23,8 +23,12 @@ LINE_BYTES_MAX: Final = 1024
 # Of all lines of a body together: a body in chunks of one byte is not worth reading to the end.
 LINES_BYTES_MAX: Final = 8 * 1024 * 1024
 
-_SIZE: Final = re.compile(rb"([0-9A-Fa-f]{1,8})(?:[ \t]*;[\t\x20-\x7e\x80-\xff]*)?")
-_TRAILER: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e\x80-\xff]*")
+_TOKEN: Final = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+_EXTENSION: Final = (
+    rb";" + _TOKEN + rb"(?:=(?:" + _TOKEN + rb'|"[\t\x20\x21\x23-\x5b\x5d-\x7e]*"))?'
+)
+_SIZE: Final = re.compile(rb"([0-9A-Fa-f]{1,8})(?:" + _EXTENSION + rb")*")
+_TRAILER: Final = re.compile(_TOKEN + rb":[\t\x20-\x7e\x80-\xff]*")
 
 
 def frame(data: bytes) -> bytes:

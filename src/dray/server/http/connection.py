@@ -6,7 +6,7 @@ always in one phase, and each phase in which the client has to do something has 
     reading ──► handling ──► writing ──► reading …
                         ├──► streaming ─┘
                         └──► upgraded ──► closed
-    any ──► lingering ──► closed         after a refusal: what still arrives is dropped
+    any ──► lingering ──► closed         after the last answer: what still arrives is dropped
 
 Upstream counterpart: net/http's server.
 """
@@ -193,7 +193,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def wind_down(self) -> None:
         self._last = True
-        if self._phase is Phase.READING:
+        if self._phase in (Phase.READING, Phase.LINGERING):
             # Nothing that was begun is lost on the client: no answer means it was not handled.
             self._transport.close()
         elif self._channel is not None:
@@ -210,7 +210,7 @@ class Connection(asyncio.BufferedProtocol):
         self._transport.abort()
 
     def expired(self) -> None:
-        if self._phase is Phase.READING:
+        if self._phase is Phase.READING and not self._transport.is_closing():
             if self._reader.reading_body:
                 self._refuse(late("body"))
             elif self._reader.buffered:
@@ -255,12 +255,19 @@ class Connection(asyncio.BufferedProtocol):
         self._linger()
 
     def _linger(self) -> None:
-        """Drop what still arrives. Closing on it would reset the answer away from its reader."""
+        """Say no more, and drop what still arrives until the client has seen that.
+
+        Closing while something is on its way here would reset the answer away from its reader.
+        """
+        limits = self._service.limits
         self._phase = Phase.LINGERING
-        if self._transport.can_write_eof():
-            self._transport.write_eof()
         self._resume_reading()
-        self._service.deadlines.set(self, self._service.limits.linger_seconds)
+        if self._half_closed or self._service.closing:
+            self._transport.close()
+        elif self._transport.can_write_eof():
+            self._transport.write_eof()
+        unsent = self._transport.get_write_buffer_size()
+        self._service.deadlines.set(self, limits.write_seconds if unsent else limits.linger_seconds)
 
     # Handling -----------------------------------------------------------------------------------
 
@@ -372,9 +379,9 @@ class Connection(asyncio.BufferedProtocol):
     def _turn(self) -> None:
         """The answer is written: go on with the next request."""
         if self._last:
-            self._phase = Phase.WRITING
-            self._service.deadlines.set(self, self._service.limits.write_seconds)
-            self._transport.close()
+            self._linger()
+            if not self._transport.can_write_eof():
+                self._transport.close()  # TLS has a goodbye of its own, which waits for the other's
             return
         self._phase = Phase.READING
         self._service.deadlines.set(self, self._service.limits.idle_seconds)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dray.errors import APIError
@@ -49,6 +49,7 @@ def coded(body: bytes, chunked: bool) -> bytes:
     return b"PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body) + body
 
 
+@settings(max_examples=30)
 @given(st.lists(st.tuples(st.sampled_from(BODIES), st.booleans()), max_size=4), st.data())
 def test_requests_may_arrive_in_any_pieces(
     sent: list[tuple[bytes, bool]], data: st.DataObject

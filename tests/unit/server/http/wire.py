@@ -44,6 +44,7 @@ class FakeTransport(asyncio.Transport):
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         assert not self.closed, "written to after the end"
+        assert not self.eof, "written to after the end"
         self.written += bytes(data)
         self._wrote.set()
 
@@ -63,6 +64,7 @@ class FakeTransport(asyncio.Transport):
 
     def write_eof(self) -> None:
         self.eof = True
+        self._wrote.set()
 
     def pause_reading(self) -> None:
         self.reading = False
