@@ -28,6 +28,7 @@ from dray.server.admission.default_toleration_seconds import DefaultTolerationSe
 from dray.server.admission.limit_ranger import LimitRanger
 from dray.server.admission.namespace_lifecycle import NamespaceLifecycle
 from dray.server.admission.node_restriction import NodeRestriction
+from dray.server.admission.pod_security import PodSecurity
 from dray.server.admission.pod_topology_labels import PodTopologyLabels
 from dray.server.admission.priority import Priority
 from dray.server.admission.request import AdmissionRequest, Operation, Plugin
@@ -66,6 +67,7 @@ PLUGINS: dict[str, Callable[[FixedState], Plugin]] = {
     "priority": Priority,
     "default_toleration_seconds": lambda _: DefaultTolerationSeconds(),
     "pod_topology_labels": PodTopologyLabels,
+    "pod_security": PodSecurity,
 }
 
 
@@ -88,8 +90,12 @@ def test_a_plugin_does_what_upstream_does(asked: dict[str, Any], answer: dict[st
         assert comparable(refused.value.as_status()) == expected(answer)
         return
     admitted = chain.admit(request)
-    chain.validate(request_of(asked, admitted))
-    if admitted is not None:
+    going_on = request_of(asked, admitted)
+    chain.validate(going_on)
+    assert chain.warn(going_on) == answer.get("warnings", [])
+    if "object" not in answer:
+        assert admitted is request.object
+    else:
         assert plain(admitted) == plain(read(answer["object"], defaulted=False))
 
 

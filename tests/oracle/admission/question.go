@@ -12,9 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/warning"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 
+	_ "k8s.io/kubernetes/pkg/apis/apps/install"
 	_ "k8s.io/kubernetes/pkg/apis/authentication/install"
+	_ "k8s.io/kubernetes/pkg/apis/batch/install"
 	_ "k8s.io/kubernetes/pkg/apis/coordination/install"
 	_ "k8s.io/kubernetes/pkg/apis/core/install"
 	_ "k8s.io/kubernetes/pkg/apis/policy/install"
@@ -60,26 +63,39 @@ func ask(asked question) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
+	told := &warnings{}
+	ctx := warning.WithWarningRecorder(context.Background(), told)
 	if plugin.Handles(attributes.GetOperation()) {
 		if mutator, ok := plugin.(admission.MutationInterface); ok {
-			if err := mutator.Admit(context.Background(), attributes, nil); err != nil {
+			if err := mutator.Admit(ctx, attributes, nil); err != nil {
 				return refusal(err), nil
 			}
 		}
 		if validator, ok := plugin.(admission.ValidationInterface); ok {
-			if err := validator.Validate(context.Background(), attributes, nil); err != nil {
+			if err := validator.Validate(ctx, attributes, nil); err != nil {
 				return refusal(err), nil
 			}
 		}
 	}
-	if attributes.GetObject() == nil {
-		return map[string]any{"admitted": true}, nil
+	answer := map[string]any{"admitted": true}
+	if len(*told) > 0 {
+		answer["warnings"] = *told
 	}
-	object, err := asked.encode(attributes.GetObject())
-	if err != nil {
-		return nil, err
+	if _, mutates := plugin.(admission.MutationInterface); mutates && attributes.GetObject() != nil {
+		object, err := asked.encode(attributes.GetObject())
+		if err != nil {
+			return nil, err
+		}
+		answer["object"] = object
 	}
-	return map[string]any{"admitted": true, "object": object}, nil
+	return answer, nil
+}
+
+// warnings keeps what a client would be told beside the answer.
+type warnings []string
+
+func (told *warnings) AddWarning(_, text string) {
+	*told = append(*told, text)
 }
 
 func (asked question) attributes() (admission.Attributes, error) {

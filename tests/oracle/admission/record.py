@@ -25,7 +25,7 @@ FIXTURES = HERE.parent.parent / "conformance" / "admission"
 
 sys.path.insert(0, str(HERE.parent.parent.parent))
 
-from tests.oracle.admission import charges, worlds  # noqa: E402
+from tests.oracle.admission import charges, security, worlds  # noqa: E402
 
 SEED = 20_37
 DRAWN_NAME = re.compile(r"kube-api-access-[bcdfghjklmnpqrstvwxz2456789]{5}\b")
@@ -41,6 +41,7 @@ SUBJECTS: dict[str, Callable[[Random], Iterator[dict[str, Any]]]] = {
     "default_toleration_seconds": worlds.default_toleration_seconds,
     "taint_nodes_by_condition": worlds.taint_nodes_by_condition,
     "pod_topology_labels": worlds.pod_topology_labels,
+    "pod_security": security.pod_security,
     "usage": charges.usage,
     "quota": charges.quotas,
     "node_restriction": charges.node_restriction,

@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/component-base/compatibility"
 	"k8s.io/kubernetes/pkg/auth/nodeidentifier"
 	"k8s.io/kubernetes/pkg/quota/v1/evaluator/core"
 	"k8s.io/kubernetes/plugin/pkg/admission/defaulttolerationseconds"
@@ -28,6 +29,7 @@ import (
 	"k8s.io/kubernetes/plugin/pkg/admission/nodetaint"
 	"k8s.io/kubernetes/plugin/pkg/admission/podtopologylabels"
 	"k8s.io/kubernetes/plugin/pkg/admission/priority"
+	"k8s.io/kubernetes/plugin/pkg/admission/security/podsecurity"
 	"k8s.io/kubernetes/plugin/pkg/admission/serviceaccount"
 )
 
@@ -149,10 +151,28 @@ func (made *world) plugin(name string) (admission.Interface, error) {
 		plugin.SetExternalKubeInformerFactory(made.informers)
 		plugin.SetReadyFunc(ready)
 		found = plugin
+	case "pod_security":
+		plugins := admission.NewPlugins()
+		podsecurity.Register(plugins)
+		plugin, err := plugins.InitPlugin("PodSecurity", nil, made)
+		if err != nil {
+			return nil, err
+		}
+		found = plugin
 	default:
 		return nil, fmt.Errorf("unknown plugin %q", name)
 	}
 	return found, made.fill()
+}
+
+// Initialize gives PodSecurity, which cannot be made otherwise, what it asks for.
+func (made *world) Initialize(plugin admission.Interface) {
+	if pods, ok := plugin.(*podsecurity.Plugin); ok {
+		pods.InspectEffectiveVersion(compatibility.NewEffectiveVersionFromString("1.37", "", ""))
+		pods.SetExternalKubeClientSet(made.client)
+		pods.SetExternalKubeInformerFactory(made.informers)
+		pods.SetReadyFunc(func() bool { return true })
+	}
 }
 
 // denial is an authorizer that allows nothing beyond what plugins work out for themselves.

@@ -19,6 +19,7 @@ from dray.server.admission.default_toleration_seconds import DefaultTolerationSe
 from dray.server.admission.limit_ranger import LimitRanger
 from dray.server.admission.namespace_lifecycle import NamespaceLifecycle
 from dray.server.admission.node_restriction import Authorize, NodeRestriction
+from dray.server.admission.pod_security import PodSecurity
 from dray.server.admission.pod_topology_labels import PodTopologyLabels
 from dray.server.admission.priority import Priority
 from dray.server.admission.request import AdmissionRequest, Operation, Plugin
@@ -40,6 +41,7 @@ class _Route(NamedTuple):
 
     admit: tuple[Callable[[AdmissionRequest], Any], ...]
     validate: tuple[Callable[[AdmissionRequest], None], ...]
+    warn: tuple[Callable[[AdmissionRequest], Sequence[str]], ...]
     charged: bool
 
 
@@ -52,6 +54,7 @@ def default_chain(state: State, clock: Clock, entropy: Entropy, authorize: Autho
             ServiceAccounts(state, entropy),
             NodeRestriction(state, authorize),
             TaintNodesByCondition(),
+            PodSecurity(state),
             Priority(state),
             DefaultTolerationSeconds(),
             PodTopologyLabels(state),
@@ -80,6 +83,10 @@ class Chain:
         """Raise the first refusal. The object is as it is going to be stored."""
         for validate in self._route(request).validate:
             validate(request)
+
+    def warn(self, request: AdmissionRequest) -> list[str]:
+        """What to tell the client beside the answer; ask once nothing was refused."""
+        return [text for warn in self._route(request).warn for text in warn(request)]
 
     def charge(self, request: AdmissionRequest) -> tuple[QuotaCharge, ...]:
         """What the write costs which quotas, after all else agreed: see ResourceQuotas.charge."""
@@ -111,6 +118,7 @@ class Chain:
                 for plugin in concerned
                 if type(plugin).validate is not Plugin.validate
             ),
+            warn=tuple(plugin.warn for plugin in concerned if type(plugin).warn is not Plugin.warn),
             charged=self._quotas is not None
             and self._quotas.concerns(resource, subresource, operation),
         )

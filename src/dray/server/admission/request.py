@@ -2,12 +2,13 @@
 
 Plugins come in two passes over the same chain: first each may return a changed object (`admit`),
 then, after the object was prepared and validated, each may refuse it (`validate`), raising the
-APIError the client gets. Objects are typed, at their hub version; custom resources are Unstructured
-and only concern plugins that look at metadata alone.
+APIError the client gets, or have something to say about it (`warn`). Objects are typed, at their
+hub version; custom resources are Unstructured and only concern plugins that look at metadata alone.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Protocol
@@ -55,7 +56,7 @@ class Plugin(Protocol):
     def concerns(self, resource: Resource, subresource: str, operation: Operation) -> bool:
         """Whether requests of this sort are for this plugin. Asked once per sort, not per request.
 
-        Only these are handed to `admit` and `validate`.
+        Only these are handed to the other methods.
         """
         del resource, subresource, operation
         return True
@@ -67,3 +68,8 @@ class Plugin(Protocol):
     def validate(self, request: AdmissionRequest) -> None:
         """Raise an APIError to refuse."""
         del request
+
+    def warn(self, request: AdmissionRequest) -> Sequence[str]:
+        """What to tell the client of a write that was let through."""
+        del request
+        return ()

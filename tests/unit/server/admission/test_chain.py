@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -53,7 +54,10 @@ class Naming(Plugin):
 
 
 class Refusing(Plugin):
-    """Refuses in the second pass."""
+    """Refuses in the second pass, and has something to say."""
+
+    def warn(self, request: AdmissionRequest) -> Sequence[str]:
+        return (f"mind {request.object.metadata.name}",)
 
     def validate(self, request: AdmissionRequest) -> None:
         raise Forbidden(f"no {request.object.metadata.name}")
@@ -90,6 +94,12 @@ def test_a_refusal_of_the_second_pass_comes_through() -> None:
     assert chain.admit(request) is request.object
     with pytest.raises(Forbidden, match="no p"):
         chain.validate(request)
+
+
+def test_warnings_are_collected() -> None:
+    request = create(PODS, pod())
+    assert Chain([Refusing(), Naming("a"), Refusing()]).warn(request) == ["mind p", "mind p"]
+    assert Chain([]).warn(request) == []
 
 
 def test_without_quotas_nothing_is_charged() -> None:

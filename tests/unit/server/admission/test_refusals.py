@@ -51,9 +51,9 @@ def test_what_is_missing_is_named() -> None:
 
 
 def test_a_plain_error_has_a_code_and_no_reason() -> None:
-    status = plain("it broke").as_status()
-    assert (status["code"], status["reason"]) == (500, "")
-    assert "details" not in status
+    error = plain("it broke")
+    assert (error.code, error.reason, error.message) == (500, "", "it broke")
+    assert "details" not in error.as_status()
 
 
 @pytest.mark.parametrize(

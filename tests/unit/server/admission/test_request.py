@@ -13,3 +13,4 @@ def test_a_plugin_that_says_nothing_lets_everything_pass_unchanged() -> None:
     assert plugin.concerns(PODS, "", Operation.CREATE)
     assert plugin.admit(request) is request.object
     plugin.validate(request)
+    assert plugin.warn(request) == ()
