@@ -298,8 +298,12 @@ def _create_file(path: Path) -> None:
 def _prepare(connection: sqlite3.Connection, path: Path, marked: int) -> None:
     """Bring the connection and, if it is new, the file into the shape we work with."""
     wal, _ = companions(path)
-    if path.stat().st_size == 0:
-        if marked > FIRST_REVISION or (wal.exists() and wal.stat().st_size > 0):
+    left_behind = wal.exists() and wal.stat().st_size > 0  # SQLite removes it on the first look
+    # Tables are asked for, not the size of the file: a process that ended while it made them leaves
+    # a file with pages, and perhaps a journal by which SQLite takes them back.
+    unused = _number(connection, "SELECT count(*) FROM sqlite_master") == 0
+    if unused and _number(connection, "PRAGMA application_id") == 0:
+        if marked > FIRST_REVISION or left_behind:
             raise StoreCorrupt(f"{path} is empty, but was not: restore a backup")
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL").fetchall()
         connection.executescript(_SCHEMA)
