@@ -10,7 +10,6 @@ options/plugins.go for the order.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from dray.clock import Clock
@@ -76,7 +75,7 @@ class Chain:
         for admit in self._route(request).admit:
             admitted = admit(request)
             if admitted is not request.object:
-                request = replace(request, object=admitted)
+                request = request.with_object(admitted)
         return request.object
 
     def validate(self, request: AdmissionRequest) -> None:

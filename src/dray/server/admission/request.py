@@ -46,6 +46,21 @@ class AdmissionRequest:
     old: Any = None
     delete_options: DeleteOptions | None = None
 
+    def with_object(self, obj: Any) -> AdmissionRequest:
+        """The same request for another object; dataclasses.replace takes twice as long."""
+        return AdmissionRequest(
+            self.operation,
+            self.resource,
+            self.user,
+            self.namespace,
+            self.name,
+            self.subresource,
+            self.dry_run,
+            obj,
+            self.old,
+            self.delete_options,
+        )
+
 
 class Plugin(Protocol):
     """One admission plugin; every method may be left as it is inherited.
