@@ -15,6 +15,7 @@ from dray.api.authentication import TokenRequest
 from dray.api.codec import decode_builtins, to_builtins
 from dray.api.core import Binding
 from dray.api.defaults import default
+from dray.api.features import FeatureGates
 from dray.api.meta import Object
 from dray.api.policy import Eviction
 from dray.api.quantity import Quantity
@@ -27,6 +28,10 @@ from dray.server.admission.chain import Chain
 from dray.server.admission.default_toleration_seconds import DefaultTolerationSeconds
 from dray.server.admission.limit_ranger import LimitRanger
 from dray.server.admission.namespace_lifecycle import NamespaceLifecycle
+from dray.server.admission.node_declared_features import (
+    NODE_ALLOCATABLE_FEATURE,
+    NodeDeclaredFeatures,
+)
 from dray.server.admission.node_restriction import NodeRestriction
 from dray.server.admission.pod_security import PodSecurity
 from dray.server.admission.pod_topology_labels import PodTopologyLabels
@@ -68,6 +73,9 @@ PLUGINS: dict[str, Callable[[FixedState], Plugin]] = {
     "default_toleration_seconds": lambda _: DefaultTolerationSeconds(),
     "pod_topology_labels": PodTopologyLabels,
     "pod_security": PodSecurity,
+    "node_declared_features": lambda state: NodeDeclaredFeatures(
+        state, FeatureGates({NODE_ALLOCATABLE_FEATURE: True})
+    ),
 }
 
 

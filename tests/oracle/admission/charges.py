@@ -421,6 +421,51 @@ def node_restriction(_: Random) -> Iterator[Case]:
         yield mine(f"delete slice {place}", "DELETE", SLICES, None, old=made)
 
 
+def node_declared_features(_: Random) -> Iterator[Case]:
+    plugin = "node_declared_features"
+    knowing = node("n1", labels={"rack": "a"}) | {
+        "status": {"declaredFeatures": ["DRANodeAllocatableResources"]}
+    }
+    unknowing = node("n2", labels={"rack": "b"}) | {"status": {"declaredFeatures": ["Other"]}}
+    standing: Object = {
+        "name": "d",
+        "nodeAllocatableResources": {"cpu": {"mapping": {"deviceMultiplier": "1"}}},
+    }
+
+    def racks(*values: str) -> Object:
+        requirement = {"key": "rack", "operator": "In", "values": list(values)}
+        return {"nodeSelector": {"nodeSelectorTerms": [{"matchExpressions": [requirement]}]}}
+
+    places: tuple[Object, ...] = (
+        {"nodeName": "n1"},
+        {"nodeName": "n2"},
+        {"nodeName": "n3"},
+        racks("a"),
+        racks("a", "b"),
+        racks("c"),
+        {"allNodes": True},
+        {},
+    )
+    for place in places:
+        for spec in (
+            {"devices": [standing]} | place,
+            {"devices": [{"name": "e"}]} | place,
+            {"perDeviceNodeSelection": True, "devices": [{"name": "e"}, standing | place]},
+        ):
+            made = {
+                "apiVersion": "resource.k8s.io/v1",
+                "kind": "ResourceSlice",
+                "metadata": meta("s", ""),
+                "spec": {
+                    "driver": "d",
+                    "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1},
+                    **spec,
+                },
+            }
+            yield case(plugin, f"{spec}", "CREATE", SLICES, made, knowing, unknowing)
+            yield case(plugin, f"{spec}", "UPDATE", SLICES, made, knowing, unknowing, old=made)
+
+
 def _mirror_pods(mine: Asking) -> Iterator[Case]:
     owner = {"apiVersion": "v1", "kind": "Node", "name": "n1", "uid": "node-uid"}
     controller = owner | {"controller": True}

@@ -41,6 +41,7 @@ SUBJECTS: dict[str, Callable[[Random], Iterator[dict[str, Any]]]] = {
     "default_toleration_seconds": worlds.default_toleration_seconds,
     "taint_nodes_by_condition": worlds.taint_nodes_by_condition,
     "pod_topology_labels": worlds.pod_topology_labels,
+    "node_declared_features": charges.node_declared_features,
     "pod_security": security.pod_security,
     "usage": charges.usage,
     "quota": charges.quotas,

@@ -25,6 +25,7 @@ import (
 	"k8s.io/kubernetes/pkg/quota/v1/evaluator/core"
 	"k8s.io/kubernetes/plugin/pkg/admission/defaulttolerationseconds"
 	"k8s.io/kubernetes/plugin/pkg/admission/limitranger"
+	"k8s.io/kubernetes/plugin/pkg/admission/nodedeclaredfeatures"
 	"k8s.io/kubernetes/plugin/pkg/admission/noderestriction"
 	"k8s.io/kubernetes/plugin/pkg/admission/nodetaint"
 	"k8s.io/kubernetes/plugin/pkg/admission/podtopologylabels"
@@ -148,6 +149,20 @@ func (made *world) plugin(name string) (admission.Interface, error) {
 			Labels: []string{"topology.kubernetes.io/zone", "topology.kubernetes.io/region"},
 		})
 		plugin.InspectFeatureGates(gates)
+		plugin.SetExternalKubeInformerFactory(made.informers)
+		plugin.SetReadyFunc(ready)
+		found = plugin
+	case "node_declared_features":
+		plugin, err := nodedeclaredfeatures.NewPlugin()
+		if err != nil {
+			return nil, err
+		}
+		// Off by default, and nothing to see while it is off.
+		known := utilfeature.DefaultMutableFeatureGate.DeepCopy()
+		if err := known.Set("DRANodeAllocatableResources=true"); err != nil {
+			return nil, err
+		}
+		plugin.InspectFeatureGates(known)
 		plugin.SetExternalKubeInformerFactory(made.informers)
 		plugin.SetReadyFunc(ready)
 		found = plugin

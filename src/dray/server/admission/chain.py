@@ -12,11 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
+from dray.api.features import DEFAULT_GATES, FeatureGates
 from dray.clock import Clock
 from dray.entropy import Entropy
 from dray.server.admission.default_toleration_seconds import DefaultTolerationSeconds
 from dray.server.admission.limit_ranger import LimitRanger
 from dray.server.admission.namespace_lifecycle import NamespaceLifecycle
+from dray.server.admission.node_declared_features import NodeDeclaredFeatures
 from dray.server.admission.node_restriction import Authorize, NodeRestriction
 from dray.server.admission.pod_security import PodSecurity
 from dray.server.admission.pod_topology_labels import PodTopologyLabels
@@ -44,7 +46,14 @@ class _Route(NamedTuple):
     charged: bool
 
 
-def default_chain(state: State, clock: Clock, entropy: Entropy, authorize: Authorize) -> Chain:
+def default_chain(
+    state: State,
+    clock: Clock,
+    entropy: Entropy,
+    authorize: Authorize,
+    *,
+    gates: FeatureGates = DEFAULT_GATES,
+) -> Chain:
     """The plugins of a server that was not told otherwise, in upstream's order."""
     return Chain(
         (
@@ -57,6 +66,7 @@ def default_chain(state: State, clock: Clock, entropy: Entropy, authorize: Autho
             Priority(state),
             DefaultTolerationSeconds(),
             PodTopologyLabels(state),
+            NodeDeclaredFeatures(state, gates),
         ),
         ResourceQuotas(state, clock),
     )
