@@ -269,6 +269,7 @@ class Watch:
         self._request = target.get(path)
         self._connection: Connection | None = None
         self._wanted = 0
+        self._split = False
         self._reached: asyncio.Future[None] | None = None
         self.events = 0
         self.bytes_received = 0
@@ -295,6 +296,9 @@ class Watch:
         self.bytes_received += len(data)
         # A line feed of the framing follows a carriage return; one of an event never does.
         found = data.count(b"\n") - data.count(b"\r\n")
+        if self._split and data.startswith(b"\n"):
+            found -= 1  # the two are in two pieces
+        self._split = data.endswith(b"\r")
         if not found:
             return
         self.events += found

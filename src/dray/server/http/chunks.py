@@ -3,7 +3,7 @@
 `frame` makes a chunk of bytes; who sends the same event to a hundred clients makes it once.
 `Chunks` reads a request's body. It is strict where lenience has let requests hide in others: sizes
 are plain hexadecimal digits, every line ends with CRLF and holds no other line break, and what
-comes after the last chunk is read as header lines and dropped.
+comes after the last chunk is read as header lines and dropped, unless it is about messages' ends.
 """
 
 from __future__ import annotations
@@ -28,7 +28,11 @@ _EXTENSION: Final = (
     rb";" + _TOKEN + rb"(?:=(?:" + _TOKEN + rb'|"[\t\x20\x21\x23-\x5b\x5d-\x7e]*"))?'
 )
 _SIZE: Final = re.compile(rb"([0-9A-Fa-f]{1,8})(?:" + _EXTENSION + rb")*")
-_TRAILER: Final = re.compile(_TOKEN + rb":[\t\x20-\x7e\x80-\xff]*")
+_TRAILER: Final = re.compile(rb"(" + _TOKEN + rb"):[\t\x20-\x7e\x80-\xff]*")
+# What says where messages end comes before they begin, or two readers may disagree.
+_NEVER_TRAILERS: Final = frozenset(
+    (b"connection", b"content-length", b"host", b"transfer-encoding", b"upgrade")
+)
 
 
 def frame(data: bytes) -> bytes:
@@ -76,7 +80,8 @@ class Chunks:
                 if self._in_trailer:
                     if not line:
                         return b"".join(self._parts)
-                    if not _TRAILER.fullmatch(line):
+                    found = _TRAILER.fullmatch(line)
+                    if found is None or found[1].lower() in _NEVER_TRAILERS:
                         raise BadRequest("the body ends in a malformed trailer")
                 else:
                     self._begin(line)

@@ -44,7 +44,7 @@ KEEPALIVE_SECONDS: Final = 60
 READS: Final = frozenset(("GET", "HEAD"))
 
 
-class Phase(Enum):
+class _Phase(Enum):
     """What a connection is doing."""
 
     READING = auto()
@@ -84,7 +84,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._phase = Phase.CLOSED
+        self._phase = _Phase.CLOSED
         self._task: asyncio.Task[Answer] | None = None
         self._channel: StreamChannel | None = None
         self._websocket: UpgradedConnection | None = None
@@ -114,7 +114,7 @@ class Connection(asyncio.BufferedProtocol):
         transport.set_write_buffer_limits(high=limits.write_buffer_bytes)
         _keep_alive(transport)
         self._reader = RequestReader(limits, service.heads, _peer(transport))
-        self._phase = Phase.READING
+        self._phase = _Phase.READING
         service.deadlines.set(self, limits.head_seconds)
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - asyncio calls it
@@ -129,14 +129,14 @@ class Connection(asyncio.BufferedProtocol):
         """Take what arrived."""
         self._service.counters.bytes_received += len(data)
         phase = self._phase
-        if phase is Phase.READING:
+        if phase is _Phase.READING:
             begun = self._reader.buffered or self._reader.reading_body
             self._reader.feed(data)
             self._read(begun=bool(begun))
-        elif phase is Phase.UPGRADED:
+        elif phase is _Phase.UPGRADED:
             assert self._websocket is not None
             self._websocket.feed(data)
-        elif phase is not Phase.LINGERING and phase is not Phase.CLOSED and not self._last:
+        elif phase is not _Phase.LINGERING and phase is not _Phase.CLOSED and not self._last:
             reader = self._reader
             reader.feed(data)
             if reader.buffered > self._service.limits.pipelined_bytes_max:
@@ -148,7 +148,7 @@ class Connection(asyncio.BufferedProtocol):
 
         Inside TLS it cannot, and closes whatever is returned.
         """
-        if self._phase in (Phase.HANDLING, Phase.WRITING):
+        if self._phase in (_Phase.HANDLING, _Phase.WRITING):
             self._half_closed = True
             if not self._reader.buffered:
                 self._last = True
@@ -156,9 +156,9 @@ class Connection(asyncio.BufferedProtocol):
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio calls it
-        if self._phase is Phase.CLOSED:
+        if self._phase is _Phase.CLOSED:
             return
-        self._phase = Phase.CLOSED
+        self._phase = _Phase.CLOSED
         self._body = None
         self.deadline = inf
         self._service.counters.connections_open -= 1
@@ -180,20 +180,20 @@ class Connection(asyncio.BufferedProtocol):
 
     def resume_writing(self) -> None:
         self._paused = False
-        if self._phase is not Phase.LINGERING:
+        if self._phase is not _Phase.LINGERING:
             self.deadline = inf
         if self._channel is not None:
             self._channel.resume()
         elif self._websocket is not None:
             self._websocket.resume()
-        elif self._phase is Phase.WRITING:
+        elif self._phase is _Phase.WRITING:
             self._write_more()
 
     # What the listener and the deadlines call ---------------------------------------------------
 
     def wind_down(self) -> None:
         self._last = True
-        if self._phase in (Phase.READING, Phase.LINGERING):
+        if self._phase in (_Phase.READING, _Phase.LINGERING):
             # Nothing that was begun is lost on the client: no answer means it was not handled.
             self._transport.close()
         elif self._channel is not None:
@@ -210,14 +210,14 @@ class Connection(asyncio.BufferedProtocol):
         self._transport.abort()
 
     def expired(self) -> None:
-        if self._phase is Phase.READING and not self._transport.is_closing():
+        if self._phase is _Phase.READING and not self._transport.is_closing():
             if self._reader.reading_body:
                 self._refuse(late("body"))
             elif self._reader.buffered:
                 self._refuse(late("head"))
             else:
                 self._transport.close()
-        elif self._phase is not Phase.CLOSED:
+        elif self._phase is not _Phase.CLOSED:
             self._transport.abort()
 
     # Reading ------------------------------------------------------------------------------------
@@ -260,9 +260,9 @@ class Connection(asyncio.BufferedProtocol):
         Closing while something is on its way here would reset the answer away from its reader.
         """
         limits = self._service.limits
-        self._phase = Phase.LINGERING
+        self._phase = _Phase.LINGERING
         self._resume_reading()
-        if self._half_closed or self._service.closing:
+        if self._half_closed or self._service.closing or self._transport.is_closing():
             self._transport.close()
         elif self._transport.can_write_eof():
             self._transport.write_eof()
@@ -274,7 +274,7 @@ class Connection(asyncio.BufferedProtocol):
     def _handle(self, request: Request) -> None:
         service, fields = self._service, self._reader.fields
         assert fields is not None
-        self._phase = Phase.HANDLING
+        self._phase = _Phase.HANDLING
         self._request = request
         keep_alive = not fields.close if self._reader.minor_version else fields.keep_alive
         if not keep_alive or (self._half_closed and not self._reader.buffered):
@@ -317,7 +317,7 @@ class Connection(asyncio.BufferedProtocol):
     # Writing ------------------------------------------------------------------------------------
 
     def _respond(self, response: Response) -> None:
-        if self._phase is Phase.CLOSED:
+        if self._phase is _Phase.CLOSED:
             return
         fields = self._reader.fields
         assert fields is not None
@@ -333,13 +333,13 @@ class Connection(asyncio.BufferedProtocol):
             self._send(response)
 
     def _compressed(self, future: asyncio.Future[Response]) -> None:
-        if self._phase is not Phase.CLOSED and not future.cancelled():
+        if self._phase is not _Phase.CLOSED and not future.cancelled():
             self._send(future.result())
 
     def _send(self, response: Response) -> None:
         body = response.body
         head = self._head(response, len(body))
-        self._phase = Phase.WRITING
+        self._phase = _Phase.WRITING
         if self._request.method == "HEAD" or without_body(response.status):
             body = b""
         if len(body) <= SLICE_BYTES:
@@ -383,27 +383,29 @@ class Connection(asyncio.BufferedProtocol):
             if not self._transport.can_write_eof():
                 self._transport.close()  # TLS has a goodbye of its own, which waits for the other's
             return
-        self._phase = Phase.READING
+        self._phase = _Phase.READING
         self._service.deadlines.set(self, self._service.limits.idle_seconds)
         self._resume_reading()
         if self._reader.buffered:
             self._read(begun=False)
-        if self._half_closed and self._phase is Phase.READING:
+        if self._half_closed and self._phase is _Phase.READING:
             self._transport.close()  # with the beginning of a request that has no end
 
     def _write(self, data: bytes | memoryview) -> None:
-        self._service.counters.bytes_sent += len(data)
-        self._transport.write(data)
+        # Between the end of a connection and being told, uvloop's transports raise when touched.
+        if not self._transport.is_closing():
+            self._service.counters.bytes_sent += len(data)
+            self._transport.write(data)
 
     def _resume_reading(self) -> None:
-        if self._reading_paused:
+        if self._reading_paused and not self._transport.is_closing():
             self._reading_paused = False
             self._transport.resume_reading()
 
     # Streams and websockets ---------------------------------------------------------------------
 
     def _stream(self, stream: Stream) -> None:
-        if self._phase is Phase.CLOSED or self._half_closed:
+        if self._phase is _Phase.CLOSED or self._half_closed:
             stream.ended()
             self._transport.close()
             return
@@ -414,10 +416,10 @@ class Connection(asyncio.BufferedProtocol):
         self._write(head)
         if self._request.method == "HEAD":
             stream.ended()
-            self._phase = Phase.WRITING
+            self._phase = _Phase.WRITING
             self._write_more()
             return
-        self._phase = Phase.STREAMING
+        self._phase = _Phase.STREAMING
         self._service.counters.streams_open += 1
         self._channel = channel = StreamChannel(
             self._service,
@@ -442,7 +444,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _streamed(self) -> None:
         self._end_stream()
-        self._phase = Phase.WRITING
+        self._phase = _Phase.WRITING
         self._write_more()
 
     def _end_stream(self) -> StreamChannel:
@@ -452,7 +454,7 @@ class Connection(asyncio.BufferedProtocol):
         return channel
 
     def _upgrade(self, upgrade: Upgrade) -> None:
-        if self._phase is Phase.CLOSED:
+        if self._phase is _Phase.CLOSED:
             return
         fields = self._reader.fields
         assert fields is not None
@@ -462,7 +464,7 @@ class Connection(asyncio.BufferedProtocol):
             self._respond(refuse(error))
             return
         self._write(head)
-        self._phase = Phase.UPGRADED
+        self._phase = _Phase.UPGRADED
         self._websocket = websocket = UpgradedConnection(self._service, self._transport, self)
         if self._paused:
             websocket.pause()
@@ -473,7 +475,10 @@ class Connection(asyncio.BufferedProtocol):
 
 def _peer(transport: asyncio.Transport) -> Peer:
     name = transport.get_extra_info("peername")
-    address = f"{name[0]}:{name[1]}" if isinstance(name, tuple) and len(name) >= 2 else "local"
+    address = "local"  # a unix socket
+    if isinstance(name, tuple):
+        host, port = name[:2]
+        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     tls = transport.get_extra_info("ssl_object")
     return Peer(address, tls.getpeercert(binary_form=True) if tls is not None else None)
 

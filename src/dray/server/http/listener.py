@@ -22,6 +22,9 @@ BACKLOG: Final = 1024
 # How long a TLS connection that was closed waits for the other end to agree.
 TLS_SHUTDOWN_SECONDS: Final = 2.0
 
+# Whoever can open a unix socket is at the machine as the owner, or may not.
+SOCKET_MODE: Final = 0o600
+
 
 class Listener:
     """Serves a handler at an address, or at the path of a unix socket.
@@ -69,7 +72,6 @@ class Listener:
         secure = self._ssl_context is not None
         try:
             if self._path is not None:
-                self._path.unlink(missing_ok=True)
                 self._server = await service.loop.create_unix_server(
                     lambda: Connection(service),
                     str(self._path),
@@ -91,7 +93,9 @@ class Listener:
         except OSError as error:
             where = self._path or f"{self._host}:{self._port}"
             raise ConfigurationError(f"cannot listen at {where}: {error}") from error
-        if self._path is None:
+        if self._path is not None:
+            self._path.chmod(SOCKET_MODE)
+        else:
             self._port = self._server.sockets[0].getsockname()[1]
         self._service = service
         self._ticker = service.loop.create_task(service.deadlines.run())
@@ -116,8 +120,8 @@ class Listener:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, self._cancelled(self._ticker), return_exceptions=True)
-        if self._path is not None:
-            self._path.unlink(missing_ok=True)
+        if self._path is not None and self._path.is_socket():
+            self._path.unlink()
 
     @property
     def _running(self) -> Service:

@@ -97,9 +97,8 @@ class UpgradedConnection:
             await self._arrival
         message = self._messages.popleft()
         self._messages_bytes -= len(message)
-        if self._reading_paused and self._messages_bytes <= self._bytes_max:
-            self._reading_paused = False
-            self._transport.resume_reading()
+        if self._messages_bytes <= self._bytes_max:
+            self._resume_reading()
         return message
 
     async def send(self, message: bytes) -> None:
@@ -178,6 +177,8 @@ class UpgradedConnection:
             self._transport.close()
 
     def _take_message(self, event: Message[Any]) -> None:
+        if self._closed:
+            return
         data = event.data.encode() if isinstance(event, TextMessage) else bytes(event.data)
         self._parts_bytes += len(data)
         if self._parts_bytes > self._bytes_max:
@@ -207,8 +208,11 @@ class UpgradedConnection:
         self._write(CloseConnection(code=code, reason=shown))
         self._room.set()
         self._service.deadlines.set(self._owner, self._service.limits.linger_seconds)
-        if self._reading_paused:
-            # Whoever closes reads no more messages, but the answer to the close must come through.
+        # Whoever closes reads no more messages, but the answer to the close must come through.
+        self._resume_reading()
+
+    def _resume_reading(self) -> None:
+        if self._reading_paused and not self._transport.is_closing():
             self._reading_paused = False
             self._transport.resume_reading()
 

@@ -57,6 +57,8 @@ def test_extensions_and_trailers_are_dropped() -> None:
         b'3;a="b\r\nabc\r\n0\r\n\r\n',
         b"000000003\r\nabc\r\n0\r\n\r\n",
         b"0\r\nno trailer\r\n\r\n",
+        b"0\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"0\r\ncontent-length: 5\r\n\r\n",
         b"0\r\n folded: x\r\n\r\n",
         b"0\r\nA: x\n\r\n",
         b"3;" + b"a" * 2000 + b"\r\nabc\r\n0\r\n\r\n",

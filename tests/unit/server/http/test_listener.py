@@ -66,6 +66,26 @@ def test_the_standard_librarys_client_is_served(loop: str) -> None:
     LOOPS[loop](scenario())
 
 
+def test_the_address_of_a_client_can_be_read_back() -> None:
+    peers = []
+
+    async def handler(request: Request) -> Answer:
+        peers.append(request.peer.address)
+        return await echo(request)
+
+    async def scenario() -> None:
+        for host in ("127.0.0.1", "::1"):
+            async with listening(handler, host=host) as listener:
+                reader, writer = await asyncio.open_connection(host, listener.port)
+                writer.write(LAST_GET)
+                await reader.read()
+                writer.close()
+                await writer.wait_closed()
+
+    asyncio.run(scenario())
+    assert [address.rpartition(":")[0] for address in peers] == ["127.0.0.1", "[::1]"]
+
+
 @loops
 def test_a_unix_socket_serves_as_well(loop: str, tmp_path: Path) -> None:
     path = tmp_path / "socket"
@@ -77,6 +97,7 @@ def test_a_unix_socket_serves_as_well(loop: str, tmp_path: Path) -> None:
 
     async def scenario() -> None:
         async with listening(handler, path=path):
+            assert path.stat().st_mode & 0o777 == 0o600
             reader, writer = await asyncio.open_unix_connection(str(path))
             writer.write(LAST_GET)
             assert (await reader.read()).endswith(b"GET /a {} 0")
@@ -86,6 +107,18 @@ def test_a_unix_socket_serves_as_well(loop: str, tmp_path: Path) -> None:
     LOOPS[loop](scenario())
     assert peers == ["local"]
     assert not path.exists()
+
+
+def test_a_file_in_the_place_of_a_socket_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "notes"
+    path.write_text("precious")
+
+    async def scenario() -> None:
+        with pytest.raises(ConfigurationError, match="notes"):
+            await Listener(echo, clock=FakeClock(), path=path).start()
+
+    asyncio.run(scenario())
+    assert path.read_text() == "precious"
 
 
 def test_an_address_that_is_taken_is_a_mistake_of_the_configuration() -> None:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from wsproto.connection import Connection as Frames
 from wsproto.connection import ConnectionType
 from wsproto.events import (
@@ -307,5 +309,24 @@ def test_a_server_that_shuts_down_says_that_it_goes_away() -> None:
         event = await client.event()
         assert isinstance(event, CloseConnection)
         assert event.code == 1001
+
+    asyncio.run(scenario())
+
+
+@settings(max_examples=150)
+@given(st.lists(st.binary(max_size=40), max_size=6))
+def test_whatever_arrives_as_frames_nothing_breaks(pieces: list[bytes]) -> None:
+    async def scenario() -> None:
+        client = Client(reverse, SMALL)
+        await client.upgrade()
+        for piece in pieces:
+            if not client.transport.closed:
+                client.feed(piece)
+            await asyncio.sleep(0)
+        client.transport.closed = True
+        client.connection.connection_lost(None)
+        (*tasks,) = client.service.tasks
+        await asyncio.gather(*tasks)
+        assert client.service.counters.websockets_open == 0
 
     asyncio.run(scenario())
