@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 
 from dray.api._edit import edit
 from dray.api.apiextensions import CustomResourceDefinition
+from dray.api.coordination import Lease
 from dray.api.core import (
     FINALIZER_KUBERNETES,
     NAMESPACE_PHASE_ACTIVE,
@@ -57,6 +58,8 @@ def prepare_plain_for_create(new: O) -> O:
         obj = edit(obj, status=NamespaceStatus(phase=NAMESPACE_PHASE_ACTIVE))
     if isinstance(obj, CustomResourceDefinition):
         obj = _with_stored_version(obj)
+    if isinstance(obj, Lease):
+        obj = _without_coordination(obj)
     prepared: O = obj
     return prepared
 
@@ -98,6 +101,11 @@ def _named_by_label(namespace: Namespace) -> Namespace:
     metadata = namespace.metadata
     labels = {**metadata.labels, NAMESPACE_LABEL: metadata.name}
     return edit(namespace, metadata=edit(metadata, labels=labels)) if metadata.name else namespace
+
+
+def _without_coordination(lease: Lease) -> Lease:
+    # Leaders that are elected for others are a feature dray does not have.
+    return edit(lease, spec=edit(lease.spec, strategy=None, preferred_holder=None))
 
 
 def _as_stored(new: ObjectMeta, old: ObjectMeta) -> ObjectMeta:

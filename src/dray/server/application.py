@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, Protocol
 
-from dray.errors import APIError, NotAcceptable
+from dray.api.fields import Requirement, Selector
+from dray.errors import APIError, NotAcceptable, ParseError
 from dray.server.answers import error_answer
 from dray.server.auth.chain import forbidden
 from dray.server.auth.impersonation import impersonate
@@ -105,6 +106,7 @@ class Application:
         return self._lost(where)
 
     def _authorize(self, user: User, where: Route, request: Request) -> None:
+        field_selector = request.query.get("fieldSelector", ("",))[0]
         attributes = Attributes(
             user=user,
             verb=where.verb,
@@ -113,9 +115,9 @@ class Application:
             resource=where.resource,
             subresource=where.subresource,
             namespace=where.namespace,
-            name=where.name,
+            name=where.name or _name_in(field_selector, where.verb),
             path="" if where.is_resource else where.path,
-            field_selector=request.query.get("fieldSelector", ("",))[0],
+            field_selector=field_selector,
         )
         decision = self._services.authorizer.authorize(attributes)
         if not decision.allowed:
@@ -181,8 +183,29 @@ class Application:
         return self._verbs[where.verb]
 
 
+def _name_in(field_selector: str, verb: str) -> str:
+    """The one object that a request for several can only mean: rights to it are enough."""
+    if "metadata.name" not in field_selector or verb not in _SELECTING:
+        return ""
+    try:
+        requirements = Selector.parse(field_selector).requirements
+    except ParseError:
+        return ""
+    names = [each.value for each in requirements if _pins_name(each)]
+    return names[0] if names else ""
+
+
+def _pins_name(requirement: Requirement) -> bool:
+    return requirement.field == "metadata.name" and not requirement.negated
+
+
+_SELECTING: Final = frozenset({"list", "watch", "deletecollection"})
+
+
 def _is_placed(resource: Resource, where: Route) -> bool:
     """Whether there is such a path: a namespace where one belongs, and only there."""
+    if where.name and "get" not in resource.verbs:
+        return False  # what is not stored has no name
     if resource.namespaced:
         return bool(where.namespace) or not where.name
     return not where.namespace or resource.plural == "namespaces"

@@ -35,7 +35,9 @@ def read_body(call: Call) -> bytes | Mapping[str, Any]:
         if not isinstance(value, Mapping):
             raise BadRequest("error decoding YAML: expected an object")
         return value
-    return decode_protobuf(request.body)[2]
+    resource = call.resource
+    decoded = decode_protobuf(request.body, api_version=resource.api_version, kind=resource.kind)
+    return decoded[2]
 
 
 def body_document(call: Call) -> Any:

@@ -1,37 +1,26 @@
-"""What is there before anybody asks: namespaces, roles, priority classes; and in every namespace
-its account and the authority to trust.
+"""What is there before anybody asks: namespaces, roles, priority classes.
 
-The first part happens once at start, the second whenever a namespace appears. Upstream
-counterparts: the bootstrap controllers and post-start hooks of kube-apiserver, and the
-serviceaccount and root-ca-cert-publisher controllers, without which no pod would be admitted.
+Upstream counterpart: the bootstrap controllers and post-start hooks of kube-apiserver.
 """
 
 from __future__ import annotations
 
-import asyncio
-import logging
-from collections.abc import Sequence
 from typing import Final
 
-from dray.api.core import ConfigMap, Namespace, ServiceAccount
+from dray.api.core import Namespace
 from dray.api.meta import Object, ObjectMeta
 from dray.api.rbac import ClusterRole, ClusterRoleBinding, Role, RoleBinding
-from dray.errors import AlreadyExists, APIError
+from dray.errors import AlreadyExists
 from dray.server.admission.priority import default_objects as default_priority_classes
+from dray.server.auth.aggregation import stale_aggregates
 from dray.server.auth.default_roles import default_objects as default_roles
 from dray.server.auth.reconciliation import Operation, reconcile
 from dray.server.internal import Internal
-from dray.server.registry import prefix_of
 from dray.server.state import State
-from dray.store.store import Event, Store
 
-__all__ = ["NamespaceKeeper", "bootstrap"]
-
-_log = logging.getLogger(__name__)
+__all__ = ["bootstrap", "ensure"]
 
 NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-system")
-ROOT_CA_CONFIG_MAP: Final = "kube-root-ca.crt"
-DEFAULT_ACCOUNT: Final = "default"
 
 _RBAC: Final = (ClusterRole, ClusterRoleBinding, Role, RoleBinding)
 
@@ -39,15 +28,18 @@ _RBAC: Final = (ClusterRole, ClusterRoleBinding, Role, RoleBinding)
 async def bootstrap(internal: Internal, state: State) -> None:
     """Create what is missing, and bring default roles up to date."""
     for name in NAMESPACES:
-        await _ensure(internal, state, Namespace(metadata=ObjectMeta(name=name)))
+        await ensure(internal, state, Namespace(metadata=ObjectMeta(name=name)))
     for priority_class in default_priority_classes():
-        await _ensure(internal, state, priority_class)
+        await ensure(internal, state, priority_class)
     for expected in default_roles():
         if isinstance(expected, _RBAC):
             await _reconcile(internal, state, expected)
+    for role in stale_aggregates(state.list(ClusterRole)):
+        await internal.update(role)
 
 
-async def _ensure(internal: Internal, state: State, obj: Object) -> None:
+async def ensure(internal: Internal, state: State, obj: Object) -> None:
+    """Create an object, unless one of its name is there."""
     if state.get(type(obj), obj.metadata.name, obj.metadata.namespace) is not None:
         return
     try:
@@ -72,62 +64,3 @@ async def _reconcile(
     if step.operation is Operation.RECREATE and existing is not None:
         await internal.delete(existing)
     await internal.create(step.object)
-
-
-class NamespaceKeeper:
-    """Gives every namespace its default account and the certificate to trust."""
-
-    def __init__(self, internal: Internal, state: State, store: Store, authority: str) -> None:
-        self._internal = internal
-        self._state = state
-        self._store = store
-        self._authority = authority
-        self._waiting: asyncio.Queue[str] = asyncio.Queue()
-
-    async def run(self) -> None:
-        """Keep at it, for ever."""
-        prefixes = {
-            prefix_of("", "namespaces"),
-            prefix_of("", "serviceaccounts"),
-            prefix_of("", "configmaps"),
-        }
-        subscriptions = [
-            self._store.watch(prefix, self._store.revision, self._note) for prefix in prefixes
-        ]
-        try:
-            for namespace in self._state.list(Namespace):
-                await self._furnish(namespace.metadata.name)
-            while True:
-                await self._furnish(await self._waiting.get())
-        finally:
-            for subscription in subscriptions:
-                subscription.close()
-
-    def _note(self, events: Sequence[Event]) -> None:
-        for event in events:
-            _group, plural, rest = event.key.split("/", 2)
-            if plural == "namespaces":
-                if event.previous is None:
-                    self._waiting.put_nowait(rest)
-                continue
-            namespace, name = rest.split("/", 1)
-            if event.record is None and name in (DEFAULT_ACCOUNT, ROOT_CA_CONFIG_MAP):
-                self._waiting.put_nowait(namespace)
-
-    async def _furnish(self, name: str) -> None:
-        namespace = self._state.get(Namespace, name)
-        if namespace is None or namespace.metadata.deletion_timestamp is not None:
-            return
-        objects: tuple[Object, ...] = (
-            ServiceAccount(metadata=ObjectMeta(name=DEFAULT_ACCOUNT, namespace=name)),
-            ConfigMap(
-                metadata=ObjectMeta(name=ROOT_CA_CONFIG_MAP, namespace=name),
-                data={"ca.crt": self._authority},
-            ),
-        )
-        for obj in objects:
-            try:
-                await _ensure(self._internal, self._state, obj)
-            except APIError as error:
-                # The namespace may be going away, or full; both end by themselves.
-                _log.info("namespace %s did not get its %s: %s", name, obj.kind, error)

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from dray.api.core import NAMESPACE_PHASE_TERMINATING, Namespace, Pod
 from dray.api.meta import DeleteOptions, ObjectMeta
+from dray.api.scheduling import PriorityClass
 from dray.api.wire import Time, replace
 from dray.errors import (
     Conflict,
@@ -27,13 +28,16 @@ from dray.server.admission.request import AdmissionRequest, Operation
 from dray.server.call import Call
 from dray.server.models.traits import ORPHANING_KINDS
 from dray.server.options import FOREGROUND, ORPHAN
-from dray.server.refusals import modified
+from dray.server.refusals import conflict, forbidden, modified
 from dray.store.store import Record
 
 __all__ = ["Deleted", "delete_object", "would_be_orphaned_by_default"]
 
 FINALIZER_ORPHAN: Final = "orphan"
 FINALIZER_FOREGROUND: Final = "foregroundDeletion"
+
+# Names that only the server's own classes can have.
+_SYSTEM_CLASSES: Final = "system-"
 
 _POD_GRACE_SECONDS: Final = 30
 _FINISHED: Final = frozenset({"Succeeded", "Failed"})
@@ -55,6 +59,9 @@ async def delete_object(
     """Delete, or begin to. Raises Conflict if a precondition fails, and whatever admission does."""
     old = call.model.load(record.value, record.revision)
     _check_preconditions(call, old, options)
+    if isinstance(old, PriorityClass) and old.metadata.name.startswith(_SYSTEM_CLASSES):
+        told = "this is a system priority class and cannot be deleted"
+        raise forbidden(call.resource, old.metadata.name, told)
     if not admitted:
         request = _admission(call, old, options)
         call.services.admission.admit(request)
@@ -114,6 +121,10 @@ def _check_preconditions(call: Call, old: Any, options: DeleteOptions) -> None:
             f"record ({found}). The object might have been "
             + ("deleted and then recreated" if title == "UID" else "modified")
         )
+        if isinstance(old, Namespace):
+            told = f"Precondition failed: {title} in precondition: {precondition}, "
+            told += f"{title} in object meta: {found}"
+            raise conflict(call.resource, metadata.name, told)
         kind = call.resource.kind
         qualified = f"{kind}.{call.resource.group}" if call.resource.group else kind
         raise Conflict(

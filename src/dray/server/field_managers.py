@@ -11,8 +11,9 @@ import msgspec
 
 from dray.api import scheme
 from dray.api.codec import to_builtins
-from dray.api.meta import ManagedFieldsEntry
+from dray.api.meta import ManagedFieldsEntry, Object
 from dray.api.schema import StructOf
+from dray.api.schemas import schema_of
 from dray.api.wire import Time, replace
 from dray.errors import DrayError, InternalError
 from dray.server.call import Call
@@ -22,7 +23,13 @@ from dray.server.patching.field_manager import FieldManager
 from dray.server.patching.field_sets import FieldFilter, excluding
 from dray.server.resources import Resource
 
-__all__ = ["after_create", "after_update", "applied_document", "differ_in_time_only"]
+__all__ = [
+    "after_create",
+    "after_update",
+    "applied_document",
+    "differ_in_time_only",
+    "owned_by_creator",
+]
 
 # One per version of a kind and endpoint.
 _MANAGERS_MAX: Final = 4096
@@ -56,6 +63,17 @@ def applied_document(
     live = None if old is None else call.model.document(old, call.resource.version)
     manager = _manager(call, call.route.subresource)
     return manager.apply(live, applied, options.manager, str(now), force=options.force)
+
+
+def owned_by_creator(
+    obj: Object, options: WriteOptions, now: Time, *, subresource: str = ""
+) -> Any:
+    """An object that is answered and never stored, owned by whoever sent it."""
+    group, _, version = obj.api_version.rpartition("/")
+    schema = schema_of(group, version, obj.kind)
+    manager = FieldManager(schema, obj.api_version, obj.kind, subresource=subresource)
+    entries = manager.after_update(None, to_builtins(obj), options.manager, str(now))
+    return _with_entries(obj, entries)
 
 
 def differ_in_time_only(

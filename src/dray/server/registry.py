@@ -15,6 +15,7 @@ from typing import Final
 from dray.api import scheme
 from dray.api.schemas import schema_of
 from dray.api.scheme import Kind
+from dray.server.models.config_data import ConfigDataModel
 from dray.server.models.daemon_sets import DaemonSetModel
 from dray.server.models.events import EventsModel
 from dray.server.models.jobs import JobModel, WorkloadModel
@@ -69,7 +70,9 @@ _EXTRA_SUBRESOURCES: Final[Mapping[str, tuple[str, ...]]] = {
 
 # Kinds with habits of their own.
 _MODELS: Final[Mapping[tuple[str, str], type[TypedModel]]] = {
+    ("", "ConfigMap"): ConfigDataModel,
     ("", "Namespace"): NamespaceModel,
+    ("", "Secret"): ConfigDataModel,
     ("", "Pod"): PodModel,
     ("apps", "DaemonSet"): DaemonSetModel,
     ("apps", "Deployment"): WorkloadModel,

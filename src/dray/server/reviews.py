@@ -17,12 +17,14 @@ from dray.api.authorization import (
 )
 from dray.api.codec import encode
 from dray.api.meta import Object
+from dray.api.wire import replace
 from dray.server.admission.request import AdmissionRequest, Operation
 from dray.server.answers import document
 from dray.server.application import Verb
 from dray.server.auth.reviews import Reviews
-from dray.server.auth.token_requests import TokenRequests
+from dray.server.auth.token_requests import DEFAULT_EXPIRATION_SECONDS, TokenRequests
 from dray.server.call import Call
+from dray.server.field_managers import owned_by_creator
 from dray.server.http.messages import Answer
 from dray.server.options import write_options
 from dray.server.subresources.body import read_action
@@ -55,11 +57,18 @@ def review_verbs(reviews: Reviews) -> Mapping[str, Verb]:
 
 def _verb(kind: type[Object], answer: Callable[[Any, Call], Object]) -> Verb:
     async def review(call: Call) -> Answer:
-        write_options(call.request.query, "CreateOptions", user_agent=call.user_agent)
-        body = read_action(call, kind)
+        options = write_options(call.request.query, "CreateOptions", user_agent=call.user_agent)
+        body = owned_by_creator(read_action(call, kind, options), options, call.now())
         return document(call, 201, encode(answer(body, call)))
 
     return review
+
+
+def _with_expiration(request: TokenRequest) -> TokenRequest:
+    if request.spec.expiration_seconds is not None:
+        return request
+    spec = replace(request.spec, expiration_seconds=DEFAULT_EXPIRATION_SECONDS)
+    return replace(request, spec=spec)
 
 
 def token_verb(requests: TokenRequests) -> Verb:
@@ -67,8 +76,11 @@ def token_verb(requests: TokenRequests) -> Verb:
 
     async def token(call: Call) -> Answer:
         options = write_options(call.request.query, "CreateOptions", user_agent=call.user_agent)
-        body = read_action(call, TokenRequest)
+        body = _with_expiration(read_action(call, TokenRequest, options))
+        body = owned_by_creator(body, options, call.now(), subresource="token")
         prepared = requests.prepare(body, call.namespace, call.route.name)
+        # Admission is asked about the audiences the client named: none are the server's own.
+        asked = replace(prepared, spec=replace(prepared.spec, audiences=body.spec.audiences))
         request = AdmissionRequest(
             operation=Operation.CREATE,
             resource=call.resource,
@@ -77,9 +89,9 @@ def token_verb(requests: TokenRequests) -> Verb:
             name=call.route.name,
             subresource="token",
             dry_run=options.dry_run,
-            object=prepared,
+            object=asked,
         )
-        prepared = call.services.admission.admit(request)
+        call.services.admission.admit(request)
         call.services.admission.validate(request)
         answered = requests.issue(prepared)
         for warning in answered.warnings:

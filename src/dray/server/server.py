@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from dray.api.core import Namespace
 from dray.api.features import DEFAULT_GATES, FeatureGates
 from dray.clock import Clock
 from dray.entropy import Entropy
@@ -27,7 +28,7 @@ from dray.server.auth.service_account_tokens import ServiceAccountTokens
 from dray.server.auth.signing_keys import SigningKeys
 from dray.server.auth.token_file import TokenFile
 from dray.server.auth.token_requests import TokenRequests
-from dray.server.bootstrap import NamespaceKeeper, bootstrap
+from dray.server.bootstrap import bootstrap
 from dray.server.call import Call
 from dray.server.documents import Documents
 from dray.server.health import Health
@@ -36,8 +37,9 @@ from dray.server.http.listener import Listener
 from dray.server.http.messages import Answer
 from dray.server.http.tls import server_context
 from dray.server.internal import Internal
+from dray.server.keepers import NamespaceKeeper, RoleKeeper
 from dray.server.pki import Authority
-from dray.server.registry import Registry
+from dray.server.registry import Registry, prefix_of
 from dray.server.reviews import review_verbs, token_verb
 from dray.server.services import Services
 from dray.server.stored_state import StoredState
@@ -52,7 +54,7 @@ from dray.server.verbs.patch import patch
 from dray.server.verbs.update import update
 from dray.server.verbs.watch import watch
 from dray.server.watching.lanes import Lanes
-from dray.store.store import Store
+from dray.store.store import Event, Sink, Store
 
 __all__ = ["Server", "Settings"]
 
@@ -62,7 +64,7 @@ _log = logging.getLogger(__name__)
 STOP_SECONDS: Final = 10.0
 
 # Who signs tokens of service accounts, and for whom they are good, unless a client says otherwise.
-ISSUER: Final = "https://kubernetes.default.svc.cluster.local"
+ISSUER: Final = "https://kubernetes.default.svc"
 
 # By which names clients inside a cluster call the server.
 _CLUSTER_NAMES: Final = (
@@ -98,7 +100,9 @@ class Server:
         registry = Registry(versions=settings.versions)
         state = StoredState(store, registry)
         rules = RBACAuthorizer(state)
-        authorizer = Chain({"Node": NodeAuthorizer(state), "RBAC": rules})
+        nodes = NodeAuthorizer(state, told=True)
+        self._pods = store.watch(prefix_of("", "pods"), store.revision, _pods_noted(nodes))
+        authorizer = Chain({"node": nodes, "rbac": rules})
         self._state = state
         self.services = Services(
             store=store,
@@ -127,10 +131,15 @@ class Server:
             authenticator,
             verbs=_verbs(self.lanes),
             subresources=_subresources(TokenRequests(state, tokens, clock)),
-            reviews=review_verbs(Reviews(authenticator, authorizer, rules)),
+            reviews=review_verbs(Reviews(authenticator, authorizer, rules, clock=clock)),
             endpoints=(health, self._documents),
         )
         self._internal = Internal(self.services)
+        self._keeper = NamespaceKeeper(
+            self._internal, state, store, self.authority.certificate.decode()
+        )
+        self._roles = RoleKeeper(self._internal, state, store)
+        self.services.after_create[Namespace] = self._keeper.welcome
         self._tasks: list[asyncio.Task[None]] = []
         self._listener: Listener | None = None
 
@@ -166,12 +175,10 @@ class Server:
             limits=settings.limits,
         )
         await self._listener.start()
-        keeper = NamespaceKeeper(
-            self._internal, self._state, self._store, self.authority.certificate.decode()
-        )
         self._tasks = [
             asyncio.create_task(self.lanes.keep(), name="watches"),
-            asyncio.create_task(keeper.run(), name="namespaces"),
+            asyncio.create_task(self._keeper.run(), name="namespaces"),
+            asyncio.create_task(self._roles.run(), name="roles"),
         ]
         self._phase = "running"
 
@@ -184,7 +191,19 @@ class Server:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._pods.close()
         self._state.close()
+
+
+def _pods_noted(nodes: NodeAuthorizer) -> Sink:
+    """Tells the authorizer of nodes which pods come, change and go."""
+
+    def note(events: Sequence[Event]) -> None:
+        for event in events:
+            _group, _plural, namespace, name = event.key.split("/", 3)
+            nodes.note_pod(namespace, name)
+
+    return note
 
 
 def _bracketed(host: str) -> str:

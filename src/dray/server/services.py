@@ -5,11 +5,12 @@ The command line wires the real ones, tests what they like. Nothing here does an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from dray.api.features import FeatureGates
+from dray.api.meta import Object
 from dray.clock import Clock
 from dray.entropy import Entropy
 from dray.server.admission.request import AdmissionRequest
@@ -20,7 +21,7 @@ from dray.server.state import State
 from dray.server.user import Attributes, Decision
 from dray.store.store import Store
 
-__all__ = ["Admission", "Authorizer", "Services"]
+__all__ = ["Admission", "AfterCreate", "Authorizer", "Services"]
 
 
 class Authorizer(Protocol):
@@ -45,6 +46,10 @@ class Admission(Protocol):
         ...
 
 
+# What else the server does about a new object, before its creation is answered.
+AfterCreate = Callable[[Any], Awaitable[None]]
+
+
 @dataclass(frozen=True, slots=True)
 class Services:
     """The parts of a server that verbs work with."""
@@ -58,3 +63,4 @@ class Services:
     clock: Clock
     entropy: Entropy
     gates: FeatureGates
+    after_create: dict[type[Object], AfterCreate] = field(default_factory=dict)

@@ -113,6 +113,9 @@ async def _create_once(call: Call, obj: Any, options: WriteOptions, now: Time) -
         raise _taken(call, obj.metadata.name, key) from error
     except StoreUnavailable as error:
         raise Unavailable(f"the write was not stored: {error}") from error
+    more = services.after_create.get(type(obj))
+    if more is not None:
+        await more(obj)
     return Written(obj, record.value, record.revision, created=True)
 
 

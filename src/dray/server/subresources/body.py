@@ -6,25 +6,33 @@ from typing import Any, TypeVar
 
 from dray.api.codec import decode_builtins
 from dray.api.meta import Object
+from dray.api.pruning import drop_unknown
 from dray.errors import BadRequest, DecodeError, quote
-from dray.server.bodies import body_document
+from dray.server.bodies import body_document, judge_strictness
 from dray.server.call import Call
+from dray.server.options import WriteOptions
 
 __all__ = ["read_action"]
 
 O = TypeVar("O", bound=Object)  # noqa: E741
 
 
-def read_action(call: Call, kind: type[O]) -> O:
-    """The body as this kind, whose names it may leave out but not contradict."""
+def read_action(call: Call, kind: type[O], options: WriteOptions | None = None) -> O:
+    """The body as this kind, whose names it may leave out but not contradict.
+
+    With options, unknown fields are dealt with as these say.
+    """
     document: Any = body_document(call)
     name = kind.__name__
     if document is None:
         document = {}
     try:
-        obj = decode_builtins(document, kind).value
+        decoded = decode_builtins(document, kind)
     except DecodeError as error:
         raise BadRequest(f"{name} cannot be read: {error}") from error
+    if options is not None:
+        judge_strictness(call, options, decoded.strict_problems)
+    obj = drop_unknown(decoded.value) if decoded.unknown else decoded.value
     expected = kind()
     if obj.kind != expected.kind or obj.api_version != expected.api_version:
         raise BadRequest(

@@ -62,12 +62,12 @@ async def delete_collection(call: Call) -> Answer:
         if head is None:
             continue
         try:
-            deleted = await delete_object(call, head, options, now)
+            await delete_object(call, head, options, now)
         except APIError as error:
             if error.reason in ("NotFound", "Conflict"):
                 continue  # somebody else was quicker
             raise
-        gone.append(Record(record.key, deleted.value, head.created, head.revision))
+        gone.append(record)
     revision = call.services.store.revision
     return document(call, 200, list_document(call, Listing(gone, revision)))
 
