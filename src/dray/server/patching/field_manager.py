@@ -1,0 +1,290 @@
+"""Server-side apply, and the bookkeeping of who owns which field through every other write.
+
+One FieldManager serves one kind in one version at one endpoint (the object itself, or a
+subresource) and keeps nothing between calls: objects are JSON, owners come from and go to their
+metadata.managedFields. Objects in and out are in the version of the request; neither is changed,
+though results share parts with them. Upstream counterpart: apimachinery's managedfields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from dray.api.schema import StructOf
+from dray.errors import APIError, BadRequest, ParseError
+from dray.server.patching.comparison import same
+from dray.server.patching.conflicts import ApplyConflicts
+from dray.server.patching.conformity import misfits
+from dray.server.patching.field_sets import FieldFilter, FieldSet, difference, field_set, union
+from dray.server.patching.last_applied import KUBECTL, fields_last_applied, with_last_applied
+from dray.server.patching.managers import (
+    APPLY,
+    UPDATE,
+    Identity,
+    Managed,
+    Owned,
+    capped,
+    decode_entries,
+    encode_entries,
+    is_reset,
+)
+from dray.server.patching.merging import merge
+from dray.server.patching.ownership import fields_of
+from dray.server.patching.shapes import Untypable, zero_document
+from dray.server.patching.transfers import (
+    Document,
+    Versions,
+    pruned,
+    reconciled,
+    transfer,
+)
+
+__all__ = ["FieldManager"]
+
+# Identity and what the server alone writes: nobody owns these.
+_NEVER_OWNED: Final = field_set(
+    ("apiVersion",),
+    ("kind",),
+    ("metadata",),
+    ("metadata", "name"),
+    ("metadata", "namespace"),
+    ("metadata", "creationTimestamp"),
+    ("metadata", "selfLink"),
+    ("metadata", "uid"),
+    ("metadata", "clusterName"),
+    ("metadata", "generation"),
+    ("metadata", "managedFields"),
+    ("metadata", "resourceVersion"),
+)
+
+# Owns whatever an object had before anybody was tracked.
+_BEFORE_FIRST_APPLY: Final = "before-first-apply"
+
+# A client that does not say who it is.
+_UNKNOWN: Final = "unknown"
+
+
+class FieldManager:
+    """Keeps managedFields of one kind, at one version and endpoint.
+
+    `convert(document, api_version)` and `schema_for(api_version)` answer None for versions that are
+    not, or no longer, known; without them there is one version only. `reset_fields` says by version
+    what nobody may own through this endpoint (see field_sets.excluding and including).
+    """
+
+    def __init__(
+        self,
+        schema: StructOf,
+        api_version: str,
+        kind: str,
+        *,
+        subresource: str = "",
+        reset_fields: Mapping[str, FieldFilter] | None = None,
+        convert: Callable[[Document, str], Document | None] | None = None,
+        schema_for: Callable[[str], StructOf | None] | None = None,
+    ) -> None:
+        more: dict[str, Any] = {"reset_fields": dict(reset_fields or {})}
+        if convert is not None:
+            more["convert"] = convert
+        if schema_for is not None:
+            more["schema_for"] = schema_for
+        self._versions = Versions(api_version, schema, **more)
+        self._kind = kind
+        self._subresource = subresource
+        self._zero: Document = {
+            **zero_document(schema),
+            "apiVersion": api_version,
+            "kind": kind,
+        }
+
+    def after_update(
+        self, live: Document | None, new: Document, manager: str, time: str
+    ) -> list[dict[str, Any]]:
+        """The managedFields of `new`, which replaces `live` by other means than apply.
+
+        Both are defaulted objects in the request's version; a create has no live one. Empty means
+        that the object has none. `new` still has the managedFields the client sent: an absent
+        or unreadable list keeps what is known, `[]` and `[{}]` forget it.
+        """
+        known = _entries(live) if live is not None else None
+        managed = self._managed_before(known, _entries(new))
+        if not managed and live is not None and live.get("metadata", {}).get("uid"):
+            return []  # not tracked, and only apply begins to
+        before = self._zero if live is None else _bare(live)
+        try:
+            managed = self._update(before, _bare(new), managed, manager or _UNKNOWN, time)
+        except Untypable:
+            # The object has a place for the owners it had, whatever is wrong with the rest.
+            return known or []
+        return encode_entries(managed)
+
+    def apply(
+        self,
+        live: Document | None,
+        applied: Document,
+        manager: str,
+        time: str,
+        *,
+        force: bool = False,
+    ) -> Document:
+        """The live object with `applied` merged into it, managedFields included.
+
+        The result is not defaulted, and may have nulls where fields were given up: decode it. If
+        nothing changed it equals the live object. Raises Conflict, BadRequest, or for objects that
+        do not fit the schema a plain APIError, as upstream does.
+        """
+        self._check(applied)
+        try:
+            managed = decode_entries(_entries(live) if live is not None else None)
+        except ParseError as error:
+            raise _failure(f"failed to decode managed fields: {error}") from error
+        before = self._zero if live is None else _bare(live)
+        try:
+            if not managed and live is not None:
+                managed = self._update(self._zero, before, managed, _BEFORE_FIRST_APPLY, time)
+            merged, managed = self._apply_as(before, applied, managed, manager, time, force=force)
+        except Untypable as error:
+            raise _failure(f"failed to merge config: {error}") from error
+        if manager == KUBECTL:
+            merged = with_last_applied(merged, applied)
+        return _with_entries(merged, encode_entries(managed))
+
+    def _check(self, applied: Document) -> None:
+        version, kind = applied.get("apiVersion") or "", applied.get("kind") or ""
+        if version != self._versions.api_version or kind != self._kind:
+            raise BadRequest(f"invalid object type: {_show_kind(version, kind)}")
+        metadata = applied.get("metadata")
+        if isinstance(metadata, dict) and isinstance(metadata.get("managedFields"), list):
+            raise BadRequest("metadata.managedFields must be nil")
+        wrong = misfits(applied, self._versions.schema)
+        if wrong:
+            named = metadata if isinstance(metadata, dict) else {}
+            whose = "/".join(_text(named.get(name)) for name in ("namespace", "name"))
+            raise _failure(
+                f"failed to create typed patch object ({whose}; {_show_kind(version, kind)}): "
+                f"{wrong}"
+            )
+
+    def _managed_before(self, known: Any, sent: Any) -> Managed:
+        """Who owned the object before this write, as far as the client has a say in it."""
+        if not self._subresource and sent is not None and sent != known:
+            if is_reset(sent):
+                return {}
+            try:
+                managed = decode_entries(sent)
+            except ParseError:
+                managed = {}
+            if managed:
+                return managed
+        try:
+            # What is stored was written by us.
+            return decode_entries(known, trusted=True)
+        except ParseError:
+            return {}
+
+    def _update(
+        self, live: Document, new: Document, managed: Managed, manager: str, time: str
+    ) -> Managed:
+        versions = self._versions
+        if managed:
+            managed = reconciled(managed, live, versions)
+        managed, changes = transfer(live, new, managed, versions, to=None)
+        fields = difference(union(changes.modified, changes.added), _NEVER_OWNED)
+        if fields:
+            version = versions.api_version
+            identity = Identity(manager, UPDATE, version, self._subresource)
+            previous = managed.get(identity)
+            if previous is not None:
+                fields = union(fields, previous.fields)
+            managed[identity] = Owned(fields, version, applied=False, time=time)
+        return capped(managed)
+
+    def _apply_as(
+        self,
+        live: Document,
+        applied: Document,
+        managed: Managed,
+        manager: str,
+        time: str,
+        *,
+        force: bool,
+    ) -> tuple[Document, Managed]:
+        try:
+            return self._apply(live, applied, managed, manager, time, force=force)
+        except ApplyConflicts as conflicts:
+            if manager != KUBECTL:
+                raise
+            allowed = fields_last_applied(live, self._versions.schema, self._versions.api_version)
+            if allowed is None:
+                raise
+            left = conflicts.without(allowed)
+            if left is not None:
+                raise left from conflicts
+        return self._apply(live, applied, managed, manager, time, force=True)
+
+    def _apply(
+        self,
+        live: Document,
+        applied: Document,
+        managed: Managed,
+        manager: str,
+        time: str,
+        *,
+        force: bool,
+    ) -> tuple[Document, Managed]:
+        versions = self._versions
+        managed = reconciled(managed, live, versions)
+        merged = merge(live, applied, versions.schema)
+        identity = Identity(manager or _UNKNOWN, APPLY, "", self._subresource)
+        last = managed.get(identity)
+        fields = versions.keep(fields_of(applied, versions.schema))
+        mine = Owned(fields, versions.api_version, applied=True, time=last.time if last else None)
+        managed[identity] = mine
+        merged = pruned(merged, managed, versions, last=last)
+        managed, _ = transfer(live, merged, managed, versions, to=identity, force=force)
+        changed = not same(live, merged)
+        owned: FieldSet = difference(fields, _NEVER_OWNED)
+        if owned:
+            managed[identity] = replace(mine, fields=owned, time=time if changed else mine.time)
+        else:
+            managed.pop(identity, None)
+        return (merged if changed else live), managed
+
+
+def _entries(document: Document) -> Any:
+    metadata = document.get("metadata")
+    return metadata.get("managedFields") if metadata else None
+
+
+def _bare(document: Document) -> Document:
+    """The document without its owners, who do not own themselves."""
+    metadata = document.get("metadata")
+    if not metadata or "managedFields" not in metadata:
+        return document
+    rest = {name: value for name, value in metadata.items() if name != "managedFields"}
+    return {**document, "metadata": rest}
+
+
+def _with_entries(document: Document, entries: list[dict[str, Any]]) -> Document:
+    if not entries:
+        return document
+    metadata = document.get("metadata") or {}
+    return {**document, "metadata": {**metadata, "managedFields": entries}}
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _show_kind(api_version: str, kind: str) -> str:
+    group, _, version = api_version.rpartition("/")
+    return f"{group}/{version}, Kind={kind}"
+
+
+def _failure(message: str) -> APIError:
+    """What upstream answers with when it has no better word: 500, and no reason."""
+    error = APIError(message)
+    error.reason = ""
+    return error
