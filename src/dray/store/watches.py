@@ -1,7 +1,9 @@
 """Who wants to hear of which keys, found by the path of the key.
 
 A key names the prefixes it lies under, one per slash, so a change looks up a handful of them
-whatever the number of watches: those on other prefixes cost nothing.
+whatever the number of watches: those on other prefixes cost nothing. Keys of one directory lie
+under the same prefixes, and most changes are in a few directories, so what was found is remembered
+until a prefix comes or goes.
 """
 
 from __future__ import annotations
@@ -15,6 +17,9 @@ from dray.errors import InternalError, quote
 from dray.store.store import Event, Sink
 
 __all__ = ["Watch", "Watches"]
+
+# Directories are namespaces of kinds. More than a cluster has; then it is begun anew.
+DIRECTORIES_MAX: Final = 10_000
 
 _LOGGER: Final = logging.getLogger(__name__)
 
@@ -47,6 +52,7 @@ class Watches:
     def __init__(self) -> None:
         # Dicts serve as sets that remember the order in which watches came.
         self._by_prefix: dict[str, dict[Watch, None]] = {}
+        self._by_directory: dict[str, tuple[str, ...]] = {}
 
     def __len__(self) -> int:
         return sum(map(len, self._by_prefix.values()))
@@ -54,7 +60,11 @@ class Watches:
     def add(self, prefix: str, after: int, sink: Sink) -> Watch:
         """Start a watch; events up to `after` are kept from it."""
         watch = Watch(self, prefix, after, sink)
-        self._by_prefix.setdefault(prefix, {})[watch] = None
+        peers = self._by_prefix.get(prefix)
+        if peers is None:
+            peers = self._by_prefix[prefix] = {}
+            self._by_directory.clear()
+        peers[watch] = None
         return watch
 
     def remove(self, watch: Watch) -> None:
@@ -63,6 +73,7 @@ class Watches:
         del peers[watch]
         if not peers:
             del self._by_prefix[watch.prefix]
+            self._by_directory.clear()
 
     def close(self) -> None:
         """End all of them."""
@@ -76,7 +87,12 @@ class Watches:
             return
         found: dict[str, list[Event]] = {}
         for event in events:
-            for prefix in self._watched_prefixes(event.key):
+            key = event.key
+            directory = key[: key.rfind("/") + 1]
+            prefixes = self._by_directory.get(directory)
+            if prefixes is None:
+                prefixes = self._remember(directory)
+            for prefix in prefixes:
                 found.setdefault(prefix, []).append(event)
         # Settled before the first call, as sinks open and close watches.
         calls = [
@@ -87,16 +103,14 @@ class Watches:
         while not _deliver(remaining, guard):
             pass
 
-    def _watched_prefixes(self, key: str) -> Iterator[str]:
-        watched = self._by_prefix
-        if "" in watched:
-            yield ""
-        slash = key.find("/")
-        while slash >= 0:
-            prefix = key[: slash + 1]
-            if prefix in watched:
-                yield prefix
-            slash = key.find("/", slash + 1)
+    def _remember(self, directory: str) -> tuple[str, ...]:
+        """The prefixes that are watched and cover what lies in the directory."""
+        ends = [0, *(end for end, letter in enumerate(directory, 1) if letter == "/")]
+        prefixes = tuple(p for p in (directory[:end] for end in ends) if p in self._by_prefix)
+        if len(self._by_directory) >= DIRECTORIES_MAX:
+            self._by_directory.clear()
+        self._by_directory[directory] = prefixes
+        return prefixes
 
 
 class _Guard:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from dray.errors import InternalError
+from dray.store import watches as watches_module
 from dray.store.store import Event
 from dray.store.watches import Watch, Watches
 
@@ -30,6 +31,33 @@ def test_watches_on_other_prefixes_are_not_even_looked_at() -> None:
     watches._by_prefix = watched
     watches.dispatch([change(1, "/registry/leases/kube-node-lease/node-1")])
     assert watched.lookups == 5  # the empty prefix, and one per slash
+    watches.dispatch([change(2, "/registry/leases/kube-node-lease/node-2")])
+    assert watched.lookups == 5
+
+
+def test_what_is_remembered_of_directories_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watches_module, "DIRECTORIES_MAX", 3)
+    watches = Watches()
+    heard: list[Event] = []
+    watches.add("/", 0, heard.extend)
+    watches.dispatch([change(n, f"/{n}/x") for n in range(1, 11)])
+    assert len(heard) == 10
+    assert len(watches._by_directory) <= 3
+
+
+def test_a_prefix_that_comes_or_goes_is_noticed_in_known_directories() -> None:
+    watches = Watches()
+    heard: dict[str, list[Event]] = {"/": [], "/a/": []}
+    outer = watches.add("/", 0, heard["/"].extend)
+    watches.dispatch([change(1, "/a/x")])
+    watches.add("/a/", 0, heard["/a/"].extend)
+    watches.dispatch([change(2, "/a/x")])
+    outer.close()
+    watches.dispatch([change(3, "/a/x")])
+    assert {p: [e.revision for e in events] for p, events in heard.items()} == {
+        "/": [1, 2],
+        "/a/": [2, 3],
+    }
 
 
 def test_one_call_brings_all_events_of_a_commit() -> None:
