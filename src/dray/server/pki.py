@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import base64
 import os
+import ssl
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -29,7 +31,7 @@ from dray.clock import Clock
 from dray.entropy import Entropy
 from dray.errors import ConfigurationError
 
-__all__ = ["Authority", "KeyPair", "KeyPairFiles", "write_kubeconfig"]
+__all__ = ["Authority", "KeyPair", "KeyPairFiles", "load_pair", "write_kubeconfig"]
 
 # A cluster may outlive everyone who set it up; changing its authority means touching every client.
 AUTHORITY_DAYS: Final = 3650
@@ -195,6 +197,15 @@ class Authority:
             and certificate.public_key() == key.public_key()
             and self._clock.now() < renewed_at
         )
+
+
+def load_pair(context: ssl.SSLContext, pair: KeyPair) -> None:
+    """Show this certificate; the standard library reads it from files only."""
+    with tempfile.TemporaryDirectory() as directory:
+        certificate, key = Path(directory, "certificate"), Path(directory, "key")
+        certificate.write_bytes(pair.certificate)
+        _replace(key, pair.key, PRIVATE_FILE)
+        context.load_cert_chain(certificate, key)
 
 
 def write_kubeconfig(

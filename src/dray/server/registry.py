@@ -56,6 +56,7 @@ _SUBRESOURCES: Final[Mapping[str, Subresource]] = {
     "log": Subresource("log", "Pod", ("get",)),
     "exec": Subresource("exec", "PodExecOptions", ("create", "get")),
     "attach": Subresource("attach", "PodAttachOptions", ("create", "get")),
+    "portforward": Subresource("portforward", "PodPortForwardOptions", ("create", "get")),
     "ephemeralcontainers": Subresource("ephemeralcontainers", "Pod", _READ_WRITE),
     "scale": Subresource("scale", "Scale", _READ_WRITE, "autoscaling", "v1"),
     "token": Subresource("token", "TokenRequest", ("create",), "authentication.k8s.io", "v1"),
@@ -63,7 +64,7 @@ _SUBRESOURCES: Final[Mapping[str, Subresource]] = {
 }
 
 _EXTRA_SUBRESOURCES: Final[Mapping[str, tuple[str, ...]]] = {
-    "pods": ("attach",),
+    "pods": ("attach", "portforward"),
     "namespaces": ("finalize",),
 }
 

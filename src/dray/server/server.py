@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import ssl
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,14 +39,18 @@ from dray.server.http.messages import Answer
 from dray.server.http.tls import server_context
 from dray.server.internal import Internal
 from dray.server.keepers import NamespaceKeeper, RoleKeeper
-from dray.server.pki import Authority
+from dray.server.kubelet import Kubelet, Nodes
+from dray.server.pki import Authority, load_pair
 from dray.server.registry import Registry, prefix_of
 from dray.server.reviews import review_verbs, token_verb
 from dray.server.services import Services
 from dray.server.stored_state import StoredState
 from dray.server.subresources.binding import bind
 from dray.server.subresources.eviction import evict
+from dray.server.subresources.logs import log_verb
 from dray.server.subresources.scale import get_scale, patch_scale, update_scale
+from dray.server.subresources.sessions import session_verb
+from dray.server.user import SYSTEM_MASTERS
 from dray.server.verbs.create import create
 from dray.server.verbs.delete import delete, delete_collection
 from dray.server.verbs.get import get
@@ -108,7 +113,9 @@ class Server:
             store=store,
             registry=registry,
             state=state,
-            admission=default_chain(state, clock, entropy, authorizer.authorize),
+            admission=default_chain(
+                state, clock, entropy, authorizer.authorize, gates=settings.gates
+            ),
             authorizer=authorizer,
             rules=rules,
             clock=clock,
@@ -124,13 +131,14 @@ class Server:
             token_file=TokenFile(settings.token_file, clock) if settings.token_file else None,
             service_accounts=tokens,
         )
+        nodes_ = Kubelet(self._node_context())
         health = Health({"ping": lambda: None}, {"store": self._check_phase})
         self._documents = Documents(registry, keys, health, issuer=ISSUER)
         self._application = Application(
             self.services,
             authenticator,
             verbs=_verbs(self.lanes),
-            subresources=_subresources(TokenRequests(state, tokens, clock)),
+            subresources=_subresources(TokenRequests(state, tokens, clock), nodes_),
             reviews=review_verbs(Reviews(authenticator, authorizer, rules, clock=clock)),
             endpoints=(health, self._documents),
         )
@@ -142,6 +150,15 @@ class Server:
         self.services.after_create[Namespace] = self._keeper.welcome
         self._tasks: list[asyncio.Task[None]] = []
         self._listener: Listener | None = None
+
+    def _node_context(self) -> ssl.SSLContext:
+        """TLS to nodes: they know us by our authority; theirs we have no way to know."""
+        pair = self.authority.client_certificate("kube-apiserver", [SYSTEM_MASTERS])
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        load_pair(context, pair)
+        return context
 
     def _check_phase(self) -> str | None:
         return None if self._phase == "running" else f"the server is {self._phase}"
@@ -232,8 +249,19 @@ def _verbs(lanes: Lanes) -> Mapping[str, Verb]:
     }
 
 
-def _subresources(requests: TokenRequests) -> Mapping[tuple[str, str, str], Verb]:
+def _subresources(requests: TokenRequests, nodes: Nodes) -> Mapping[tuple[str, str, str], Verb]:
+    sessions = {
+        (plural, name, verb): session_verb(kind, nodes)
+        for plural, name, kind in (
+            ("pods", "exec", "exec"),
+            ("pods", "attach", "attach"),
+            ("pods", "portforward", "portForward"),
+        )
+        for verb in ("get", "create")
+    }
     return {
+        **sessions,
+        ("pods", "log", "get"): log_verb(nodes),
         ("pods", "binding", "create"): bind,
         ("pods", "eviction", "create"): evict,
         ("*", "scale", "get"): get_scale,

@@ -41,6 +41,10 @@ class Admission(Protocol):
         """Raise an APIError if it must not go on."""
         ...
 
+    def warn(self, request: AdmissionRequest) -> Sequence[str]:
+        """What its author should hear, though it goes on."""
+        ...
+
     def charge(self, request: AdmissionRequest) -> Sequence[QuotaCharge]:
         """What it costs the quotas of its namespace. Raises Forbidden if they cannot afford it."""
         ...

@@ -99,6 +99,7 @@ async def _create_once(call: Call, obj: Any, options: WriteOptions, now: Time) -
         call.warn(warning)
     request = _admission(call, Operation.CREATE, obj, None, options)
     services.admission.validate(request)
+    _warn(call, request)
     key = call.key(obj.metadata.name)
     if services.store.head(key) is not None:
         raise _taken(call, obj.metadata.name, key)
@@ -218,6 +219,7 @@ async def _replace_once(
         call.warn(warning)
     request = _admission(call, Operation.UPDATE, new, old, options, subresource=subresource)
     services.admission.validate(request)
+    _warn(call, request)
     paid = await pay(services, request)
     try:
         return await _keep(call, record, new, options)
@@ -293,6 +295,11 @@ def _checked_against(call: Call, new: Any, old: Any, record: Record) -> Any:
         metadata = replace(metadata, resource_version=str(record.revision))
         new = replace(new, metadata=metadata)
     return new
+
+
+def _warn(call: Call, request: AdmissionRequest) -> None:
+    for warning in call.services.admission.warn(request):
+        call.warn(warning)
 
 
 def _admission(

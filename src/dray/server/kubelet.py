@@ -1,0 +1,265 @@
+"""The server's way to a node: logs, and sessions inside containers.
+
+A node serves its containers over HTTPS at the address and port its status names; whoever asks the
+API server for them is handed through. The server shows a certificate of its own authority, by which
+the node knows it. Upstream counterparts: pkg/kubelet/client and the upgrade-aware proxy of
+apimachinery.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final, Protocol
+from urllib.parse import quote, urlencode
+
+from wsproto import ConnectionType, WSConnection
+from wsproto.events import (
+    AcceptConnection,
+    BytesMessage,
+    CloseConnection,
+    Ping,
+    RejectConnection,
+    TextMessage,
+)
+from wsproto.events import Request as Handshake
+from wsproto.utilities import ProtocolError
+
+from dray.api.core import Node
+from dray.errors import APIError, StatusDetails, TransportError, Unavailable
+from dray.server.http.messages import WebSocket
+
+__all__ = ["Kubelet", "NodePath", "Nodes"]
+
+DEFAULT_PORT: Final = 10250
+
+# A node on the same network answers at once; one that does not is down.
+CONNECT_SECONDS: Final = 10.0
+HEAD_BYTES_MAX: Final = 64 * 1024
+READ_BYTES: Final = 64 * 1024
+
+# Which of its addresses the server tries, best first.
+_ADDRESS_TYPES: Final = ("InternalIP", "ExternalIP", "Hostname", "InternalDNS", "ExternalDNS")
+
+
+@dataclass(frozen=True, slots=True)
+class NodePath:
+    """What to ask a node for."""
+
+    kind: str  # containerLogs, exec, attach, portForward
+    parts: tuple[str, ...]
+    query: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def target(self) -> str:
+        path = "/".join(quote(part, safe="") for part in (self.kind, *self.parts))
+        return f"/{path}?{urlencode(self.query)}" if self.query else f"/{path}"
+
+
+class Nodes(Protocol):
+    """What a server asks of nodes."""
+
+    async def read(self, node: Node, path: NodePath) -> AsyncIterator[bytes]:
+        """What the node answers, piece by piece. Raises APIError if it refuses."""
+        ...
+
+    async def session(
+        self, node: Node, path: NodePath, protocols: Sequence[str]
+    ) -> tuple[str, Callable[[WebSocket], object]]:
+        """The subprotocol the node chose, and what joins a client's websocket to it."""
+        ...
+
+
+class Kubelet:
+    """Nodes over HTTPS."""
+
+    def __init__(self, context: ssl.SSLContext) -> None:
+        """The context has the server's own certificate; nodes' certificates it may not know."""
+        self._context = context
+
+    async def read(self, node: Node, path: NodePath) -> AsyncIterator[bytes]:
+        reader, writer, host = await self._connect(node)
+        writer.write(
+            f"GET {path.target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode()
+        )
+        try:
+            status, headers = await _head(reader)
+        except TransportError as error:
+            writer.close()
+            raise _unreachable(node, str(error)) from error
+        if status >= 400:
+            body = await reader.read(HEAD_BYTES_MAX)
+            writer.close()
+            raise _refused(status, body.decode(errors="replace").strip())
+        return _body(reader, writer, chunked=headers.get("transfer-encoding") == "chunked")
+
+    async def session(
+        self, node: Node, path: NodePath, protocols: Sequence[str]
+    ) -> tuple[str, Callable[[WebSocket], object]]:
+        reader, writer, host = await self._connect(node)
+        connection = WSConnection(ConnectionType.CLIENT)
+        writer.write(
+            connection.send(Handshake(host=host, target=path.target, subprotocols=list(protocols)))
+        )
+        link = _Link(reader, writer, connection)
+        try:
+            protocol = await link.accepted()
+        except TransportError as error:
+            link.close()
+            raise _unreachable(node, str(error)) from error
+        return protocol, link.join
+
+    async def _connect(self, node: Node) -> tuple[asyncio.StreamReader, asyncio.StreamWriter, str]:
+        host, port = _address(node)
+        try:
+            async with asyncio.timeout(CONNECT_SECONDS):
+                reader, writer = await asyncio.open_connection(
+                    host, port, ssl=self._context, server_hostname=""
+                )
+        except (OSError, TimeoutError, ssl.SSLError) as error:
+            raise _unreachable(node, str(error) or "it does not answer") from error
+        return reader, writer, f"{host}:{port}"
+
+
+def _address(node: Node) -> tuple[str, int]:
+    addresses = {address.type: address.address for address in reversed(node.status.addresses)}
+    host = next((addresses[kind] for kind in _ADDRESS_TYPES if addresses.get(kind)), "")
+    if not host:
+        raise APIError(f"no preferred addresses found; known addresses: {sorted(addresses)}")
+    return host, node.status.daemon_endpoints.kubelet_endpoint.port or DEFAULT_PORT
+
+
+def _unreachable(node: Node, why: str) -> Unavailable:
+    told = f"node {node.metadata.name} cannot be reached: {why}"
+    return Unavailable(told, StatusDetails(name=node.metadata.name, kind="nodes"))
+
+
+def _refused(status: int, text: str) -> APIError:
+    error = APIError(text or f"the node answered {status}")
+    error.code = status
+    error.reason = {400: "BadRequest", 404: "NotFound", 403: "Forbidden"}.get(status, "")
+    return error
+
+
+# Plain answers ---------------------------------------------------------------------------------
+
+
+async def _head(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]:
+    try:
+        head = await reader.readuntil(b"\r\n\r\n")
+        first, *lines = head.decode("latin-1").rstrip().split("\r\n")
+        status = int(first.split(" ", 2)[1])
+    except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, OSError) as error:
+        raise TransportError("it closed the connection") from error
+    except (ValueError, IndexError) as error:
+        raise TransportError("it does not speak HTTP") from error
+    pairs = (line.partition(":") for line in lines)
+    return status, {name.strip().lower(): value.strip().lower() for name, _, value in pairs}
+
+
+async def _body(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, chunked: bool
+) -> AsyncIterator[bytes]:
+    try:
+        while True:
+            if chunked:
+                size = int((await reader.readuntil(b"\r\n")).split(b";")[0], 16)
+                if not size:
+                    return
+                while size:
+                    piece = await reader.read(min(size, READ_BYTES))
+                    if not piece:
+                        return
+                    size -= len(piece)
+                    yield piece
+                await reader.readexactly(2)
+            else:
+                piece = await reader.read(READ_BYTES)
+                if not piece:
+                    return
+                yield piece
+    except (OSError, ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+        return  # the node went away in the middle; so does the stream
+    finally:
+        writer.close()
+
+
+# Sessions --------------------------------------------------------------------------------------
+
+
+class _Link:
+    """A websocket to a node, joined to the one of a client: messages go both ways unread."""
+
+    def __init__(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        connection: WSConnection,
+    ) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._connection = connection
+        self._waiting: list[bytes] = []
+
+    def close(self) -> None:
+        self._writer.close()
+
+    async def accepted(self) -> str:
+        """The subprotocol, once the node agreed. Raises TransportError."""
+        while True:
+            for event in await self._events():
+                if isinstance(event, AcceptConnection):
+                    return event.subprotocol or ""
+                if isinstance(event, RejectConnection):
+                    raise TransportError(f"it refused the session with {event.status_code}")
+                if isinstance(event, CloseConnection):
+                    raise TransportError("it closed the session")
+
+    async def _events(self) -> list[object]:
+        try:
+            data = await self._reader.read(READ_BYTES)
+            self._connection.receive_data(data or None)
+            return list(self._connection.events())
+        except (OSError, ProtocolError) as error:
+            raise TransportError(str(error)) from error
+
+    async def join(self, client: WebSocket) -> None:
+        """Hand messages through until one end closes."""
+        tasks = [
+            asyncio.ensure_future(self._to_node(client)),
+            asyncio.ensure_future(self._to_client(client)),
+        ]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            self.close()
+
+    async def _to_node(self, client: WebSocket) -> None:
+        while (message := await client.receive()) is not None:
+            self._writer.write(self._connection.send(BytesMessage(data=message)))
+            await self._writer.drain()
+        with suppress(OSError, ProtocolError):
+            self._writer.write(self._connection.send(CloseConnection(code=1000)))
+            await self._writer.drain()
+
+    async def _to_client(self, client: WebSocket) -> None:
+        message = bytearray()
+        while True:
+            for event in await self._events():
+                if isinstance(event, (BytesMessage, TextMessage)):
+                    data = event.data
+                    message += data.encode() if isinstance(data, str) else data
+                    if event.message_finished:
+                        await client.send(bytes(message))
+                        message.clear()
+                elif isinstance(event, Ping):
+                    self._writer.write(self._connection.send(event.response()))
+                elif isinstance(event, CloseConnection):
+                    await client.close(event.code, event.reason or "")
+                    return

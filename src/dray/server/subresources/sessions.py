@@ -1,0 +1,83 @@
+"""Sessions inside containers: exec, attach and port-forward, joined from client to node.
+
+Only over websockets, which every client tries first; the older SPDY is not spoken. Upstream
+counterparts: ExecREST, AttachREST and PortForwardREST in pkg/registry/core/pod/rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, Final, cast
+
+from dray.api.core import Pod
+from dray.errors import BadRequest
+from dray.server.admission.request import AdmissionRequest, Operation
+from dray.server.call import Call
+from dray.server.http.messages import Answer, Upgrade, WebSocket
+from dray.server.kubelet import NodePath, Nodes
+from dray.server.subresources.logs import container_of, node_of_pod, stored_pod
+
+__all__ = ["session_verb"]
+
+# As clients call the streams, and as nodes do.
+_STREAMS: Final = (("stdin", "input"), ("stdout", "output"), ("stderr", "error"), ("tty", "tty"))
+_TRUE: Final = frozenset({"1", "t", "T", "TRUE", "true", "True"})
+
+# Carries a token where browsers cannot set headers; it is for us, not for the node.
+_BEARER: Final = "base64url.bearer.authorization.k8s.io."
+
+
+def session_verb(kind: str, nodes: Nodes) -> Callable[[Call], Coroutine[Any, Any, Answer]]:
+    """What answers a request for exec, attach or portForward."""
+
+    async def session(call: Call) -> Answer:
+        pod = stored_pod(call)
+        path = _path(kind, call, pod)
+        if not pod.spec.node_name:
+            raise BadRequest(f"pod {pod.metadata.name} does not have a host assigned")
+        node = node_of_pod(call, pod)
+        _admit(call, pod)
+        headers = call.request.headers
+        if headers.get("upgrade", "").lower() != "websocket":
+            raise BadRequest("Upgrade request required")
+        offered = headers.get("sec-websocket-protocol", "").split(",")
+        protocols = [name.strip() for name in offered if name.strip()]
+        protocols = [name for name in protocols if not name.startswith(_BEARER)]
+        protocol, join = await nodes.session(node, path, protocols)
+        serve = cast("Callable[[WebSocket], Coroutine[Any, Any, None]]", join)
+        return Upgrade(serve, protocol)
+
+    return session
+
+
+def _path(kind: str, call: Call, pod: Pod) -> NodePath:
+    query = call.request.query
+    namespace, name = pod.metadata.namespace, pod.metadata.name
+    if kind == "portForward":
+        ports = tuple(("port", port) for port in query.get("ports", ()))
+        return NodePath(kind, (namespace, name), ports)
+    container = container_of(call, pod)
+    options = [("command", word) for word in query.get("command", ())]
+    if kind == "exec" and not options:
+        raise BadRequest("you must specify at least 1 command for the container")
+    wanted = [(theirs, "1") for ours, theirs in _STREAMS if _is_true(query.get(ours, ()))]
+    if not any(name != "tty" for name, _ in wanted):
+        raise BadRequest("you must specify at least 1 of stdin, stdout, stderr")
+    return NodePath(kind, (namespace, name, container), (*options, *wanted))
+
+
+def _is_true(values: Sequence[str]) -> bool:
+    return bool(values) and values[0] in _TRUE
+
+
+def _admit(call: Call, pod: Pod) -> None:
+    request = AdmissionRequest(
+        operation=Operation.CONNECT,
+        resource=call.resource,
+        user=call.user,
+        namespace=call.namespace,
+        name=pod.metadata.name,
+        subresource=call.route.subresource,
+        old=pod,
+    )
+    call.services.admission.validate(request)
