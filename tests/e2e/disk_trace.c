@@ -5,7 +5,11 @@
  * those files are made one at a time, so that the notes are in the order of what happened.
  *
  * A note is a header (below) followed by the file's name and the data:
- *   C created    W written at an offset    T cut to a length    S synced (also a directory)    U removed
+ *   C created    W written at an offset    T cut to a length    S synced (also a directory)
+ *   F not synced: the call failed    U removed
+ *
+ * With DISK_TRACE_FAIL_EVERY=N, every Nth sync of a file fails as a broken disk's would, once there is
+ * a file called `told`: before that, the process is still making its files.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -32,6 +36,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int notes = -1;
 static char directory[PATH_MAX];
 static char *names[DESCRIPTORS];
+static long fail_every, syncs;
+static int telling;
 
 static int (*real_open)(const char *, int, ...);
 static ssize_t (*real_write)(int, const void *, size_t);
@@ -45,6 +51,7 @@ static int (*real_close)(int);
 __attribute__((constructor)) static void begin(void)
 {
     const char *where = getenv("DISK_TRACE_DIRECTORY"), *file = getenv("DISK_TRACE_FILE");
+    const char *every = getenv("DISK_TRACE_FAIL_EVERY");
 
     real_open = dlsym(RTLD_NEXT, "open");
     real_write = dlsym(RTLD_NEXT, "write");
@@ -54,6 +61,7 @@ __attribute__((constructor)) static void begin(void)
     real_fdatasync = dlsym(RTLD_NEXT, "fdatasync");
     real_unlink = dlsym(RTLD_NEXT, "unlink");
     real_close = dlsym(RTLD_NEXT, "close");
+    fail_every = every == NULL ? 0 : atol(every);
     if (where != NULL && file != NULL) {
         strncpy(directory, where, sizeof directory - 1);
         notes = real_open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -103,6 +111,7 @@ static int opened(const char *path, int flags, mode_t mode)
     if (descriptor >= 0 && descriptor < DESCRIPTORS) {
         free(names[descriptor]);
         names[descriptor] = strdup(path);
+        telling |= strcmp(path + strlen(path) - 4, "told") == 0;
         if (is_new)
             note('C', path, 0, NULL, 0);
         else if (flags & O_TRUNC)
@@ -206,6 +215,11 @@ int ftruncate64(int descriptor, off_t length)
     return cut(descriptor, length);
 }
 
+static int fails(const char *name)
+{
+    return fail_every > 0 && telling && strcmp(name, directory) != 0 && ++syncs % fail_every == 0;
+}
+
 static int synced(int descriptor, int (*sync)(int))
 {
     const char *name = name_of(descriptor);
@@ -213,6 +227,11 @@ static int synced(int descriptor, int (*sync)(int))
 
     if (name == NULL)
         return sync(descriptor);
+    if (fails(name)) {
+        CALL(result, -1, 1, note('F', name, 0, NULL, 0));
+        errno = EIO;
+        return result;
+    }
     CALL(result, sync(descriptor), result == 0, note('S', name, 0, NULL, 0));
     return result;
 }

@@ -3,6 +3,9 @@
 What was synced is there. Of what was not, any part may be: sectors of 512 bytes in any choice, so
 pages may be torn and later writes may survive earlier ones. A name that was created or removed
 without syncing its directory may or may not have been; file systems keep the order of those.
+
+After a sync that failed, an operating system may believe that what it could not write is written:
+any part of that may be missing for good, however often the file is synced later.
 """
 
 from __future__ import annotations
@@ -65,6 +68,10 @@ class _File:
             _apply(self.synced, operation)
         self.since.clear()
 
+    def fail_to_sync(self, random: Random) -> None:
+        self.synced = bytearray(self.after_failure(random, 0.5))
+        self.since.clear()
+
     def after_failure(self, random: Random, share: float) -> bytes:
         left = bytearray(self.synced)
         for operation in self.since:
@@ -83,9 +90,11 @@ class Disk:
         # Names at the last sync of the directory, and each state of them since.
         self._states: list[dict[str, _File]] = [{}]
 
-    def do(self, operation: Operation) -> None:
+    def do(self, operation: Operation, random: Random) -> None:
         name = operation.path.name
-        if operation.kind == "S":
+        if operation.kind == "F":
+            self._names[name].fail_to_sync(random)
+        elif operation.kind == "S":
             if operation.path == self._directory:
                 self._states = [dict(self._names)]
             elif name in self._names:

@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from collections import Counter
 from pathlib import Path
 from random import Random
@@ -89,9 +90,9 @@ def tracer(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def verdicts_on_power_failures(
-    tmp_path: Path, tracer: Path, count: int, *options: str
+    tmp_path: Path, tracer: Path, count: int, *options: str, fail_every: int = 0
 ) -> Counter[str]:
-    """Run writers once, then fail the power at many moments of that run, as Counter of outcomes."""
+    """Run writers once, then let the power fail at many moments of that run; what came of each."""
     data, trace = tmp_path / "data", tmp_path / "trace"
     data.mkdir()
     done = run(
@@ -99,6 +100,7 @@ def verdicts_on_power_failures(
         LD_PRELOAD=str(tracer),
         DISK_TRACE_DIRECTORY=str(data),
         DISK_TRACE_FILE=str(trace),
+        DISK_TRACE_FAIL_EVERY=str(fail_every),
     )
     assert done.returncode == 0, done.stderr
     operations = list(read_trace(trace))
@@ -113,12 +115,14 @@ def verdicts_on_power_failures(
             for line in operation.data.decode().splitlines():
                 promises.hear(line)
         else:
-            disk.do(operation)
+            disk.do(operation, random)
         if index in moments:
             with tempfile.TemporaryDirectory(dir=_memory(tmp_path)) as target:
                 disk.fail(random, Path(target))
-                outcomes[_verdict(promises, Path(target) / "dray.db")] += 1
-    assert promises.count > 3000
+                database = Path(target) / "dray.db"
+                outcomes[_verdict(promises, database, gaps=fail_every > 0)] += 1
+    assert promises.count > 2000
+    outcomes["failed syncs"] = sum(operation.kind == "F" for operation in operations)
     return outcomes
 
 
@@ -127,9 +131,9 @@ def _memory(otherwise: Path) -> Path:
     return memory if os.access(memory, os.W_OK) else otherwise
 
 
-def _verdict(promises: Promises, path: Path) -> str:
+def _verdict(promises: Promises, path: Path, *, gaps: bool) -> str:
     try:
-        promises.check(path)
+        promises.check(path, gaps=gaps)
     except StoreError as error:
         return f"refused: {error}"
     except AssertionError as error:
@@ -141,12 +145,71 @@ def test_after_a_power_failure_everything_acknowledged_is_there(
     tmp_path: Path, tracer: Path
 ) -> None:
     outcomes = verdicts_on_power_failures(tmp_path, tracer, POWER_FAILURES)
-    assert set(outcomes) == {"whole"}, outcomes
+    assert outcomes.keys() == {"whole", "failed syncs"}, outcomes
+
+
+def test_a_disk_that_fails_to_sync_now_and_then_loses_nothing_acknowledged(
+    tmp_path: Path, tracer: Path
+) -> None:
+    outcomes = verdicts_on_power_failures(tmp_path, tracer, POWER_FAILURES // 2, fail_every=17)
+    assert outcomes["failed syncs"] > 10
+    assert outcomes.keys() == {"whole", "failed syncs"}, outcomes
 
 
 def test_a_store_that_does_not_sync_is_found_out(tmp_path: Path, tracer: Path) -> None:
     outcomes = verdicts_on_power_failures(tmp_path, tracer, 40, "unsynced")
     assert any(outcome.startswith("lost") for outcome in outcomes)
+
+
+# Backups while writing -------------------------------------------------------------------------
+
+
+class Listener(threading.Thread):
+    """Hears all that a writer says, so that it never waits for us."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(daemon=True)
+        self._path = path
+        self._lines: list[str] = []
+        self._more = threading.Condition()
+
+    def run(self) -> None:
+        with self._path.open() as told:
+            for line in told:
+                with self._more:
+                    self._lines.append(line)
+                    self._more.notify()
+
+    def lines(self, count: int) -> list[str]:
+        """Everything said so far, once it is that much."""
+        with self._more:
+            assert self._more.wait_for(lambda: len(self._lines) >= count, PATIENCE_SECONDS)
+            return list(self._lines)
+
+
+def test_backups_of_a_running_store_have_all_that_was_acknowledged_before(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    os.mkfifo(data / "told")
+    listener = Listener(data / "told")
+    listener.start()
+    with subprocess.Popen(program("store_writer.py", data, 10**9), env=environment()) as writer:
+        try:
+            count = 0
+            for n in range(5):
+                told = listener.lines(count + 200)
+                count = len(told)
+                copy = tmp_path / f"{n}.db"
+                backup = ("-m", "dray.cli", "backup", str(copy), "--data-dir", str(data))
+                done = run(sys.executable, *backup)
+                assert done.returncode == 0, done.stderr
+                promises = Promises()
+                for line in told:
+                    promises.hear(line)
+                promises.check(copy, later=True)
+        finally:
+            writer.kill()
+    listener.join()
 
 
 # Full disks ------------------------------------------------------------------------------------
