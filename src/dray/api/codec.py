@@ -120,12 +120,16 @@ def decode_builtins(value: Any, kind: type[S]) -> Decoded[S]:
     return Decoded(struct, tuple(notes.unknown), tuple(notes.duplicate))
 
 
-def encode(value: Struct | Mapping[str, Any] | Sequence[Any]) -> bytes:
-    """The JSON of an object, without white space except inside what it carries."""
+def encode(value: Struct | Mapping[str, Any] | Sequence[Any], *, ordered: bool = False) -> bytes:
+    """The JSON of an object, without white space except inside what it carries.
+
+    `ordered` sorts the keys of maps, so that equal objects have equal bytes, carried parts aside.
+    """
+    encoder = _ORDERED_ENCODER if ordered else _ENCODER
     try:
-        return _ENCODER.encode(value)
+        return encoder.encode(value)
     except _UnknownFieldsMet:
-        return _ENCODER.encode(_flatten(value))
+        return encoder.encode(_flatten(value))
 
 
 def to_builtins(value: Struct) -> dict[str, Any]:
@@ -293,6 +297,7 @@ def _write(value: Any) -> Any:
 
 
 _ENCODER: Final = msgspec.json.Encoder(enc_hook=_write)
+_ORDERED_ENCODER: Final = msgspec.json.Encoder(enc_hook=_write, order="deterministic")
 
 
 def _flatten(value: Any) -> Any:

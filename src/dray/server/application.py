@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, Protocol
 
 from dray.api.fields import Requirement, Selector
-from dray.errors import APIError, NotAcceptable, ParseError
+from dray.errors import APIError, BadRequest, NotAcceptable, ParseError, quote
 from dray.server.answers import error_answer
 from dray.server.auth.chain import forbidden
 from dray.server.auth.impersonation import impersonate
@@ -58,7 +58,16 @@ class Endpoint(Protocol):
 
 
 # What a client may choose between.
-_OFFERS: Final[Mapping[str, Offers]] = {"get": OBJECTS, "list": LISTS, "watch": WATCHES}
+_OFFERS: Final[Mapping[str, Offers]] = {
+    "get": OBJECTS,
+    "list": LISTS,
+    "watch": WATCHES,
+    "create": OBJECTS,
+    "update": OBJECTS,
+    "patch": OBJECTS,
+    "delete": OBJECTS,
+    "deletecollection": LISTS,
+}
 
 _PLAIN_NOT_FOUND: Final = Response(
     404, (("Content-Type", "text/plain; charset=utf-8"),), b"404 page not found\n"
@@ -124,11 +133,10 @@ class Application:
             raise forbidden(attributes, decision)
 
     def _lost(self, where: Route) -> Answer:
-        parts = where.path.strip("/").split("/")
-        known = (
-            parts[0] == "apis" and len(parts) > 1 and self._services.registry.has_group(parts[1])
-        )
-        if known and len(parts) > 2:
+        root, *rest = where.path.strip("/").split("/")
+        if root == "api" and rest:
+            raise no_such_resource()
+        if root == "apis" and len(rest) > 1 and self._services.registry.has_group(rest[0]):
             raise no_such_resource()
         return _PLAIN_NOT_FOUND
 
@@ -145,6 +153,7 @@ class Application:
             raise no_such_resource()
         if where.surplus:
             raise no_such_resource()
+        _check_name(where)
         verb = self._verb(served, where)
         media = negotiate(request.headers.get("accept", ""), _OFFERS.get(where.verb, DOCUMENTS))
         call = Call(self._services, request, where, user, served, media)
@@ -200,6 +209,14 @@ def _pins_name(requirement: Requirement) -> bool:
 
 
 _SELECTING: Final = frozenset({"list", "watch", "deletecollection"})
+
+
+def _check_name(where: Route) -> None:
+    """A name that would lead somewhere else in a path is none."""
+    for segment in (where.name, where.namespace):
+        if segment in (".", ".."):
+            told = f"Name parameter invalid: {quote(segment)}: may not be '{segment}'"
+            raise BadRequest(told)
 
 
 def _is_placed(resource: Resource, where: Route) -> bool:

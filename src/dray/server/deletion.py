@@ -126,10 +126,12 @@ def _check_preconditions(call: Call, old: Any, options: DeleteOptions) -> None:
             told += f"{title} in object meta: {found}"
             raise conflict(call.resource, metadata.name, told)
         kind = call.resource.kind
-        qualified = f"{kind}.{call.resource.group}" if call.resource.group else kind
+        # Both faces of events speak in the name of the older one.
+        group = "" if kind == "Event" else call.resource.group
+        qualified = f"{kind}.{group}" if group else kind
         raise Conflict(
             f"Operation cannot be fulfilled on {qualified} {quote(metadata.name)}: {told}",
-            StatusDetails(name=metadata.name, group=call.resource.group, kind=kind),
+            StatusDetails(name=metadata.name, group=group, kind=kind),
         )
 
 

@@ -124,7 +124,7 @@ def _manager(call: Call, subresource: str) -> FieldManager:
 
 def _make_manager(model: Model, resource: Resource, subresource: str) -> FieldManager:
     traits = model.traits
-    reset = traits.status_reset_fields if subresource else traits.reset_fields
+    reset = traits.status_reset_fields if subresource == "status" else traits.reset_fields
     schema = model.schema(resource.version)
     if schema is None:
         raise InternalError(f"{resource.plural} have no schema at {resource.version}")

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from dray.api.codec import decode_builtins
 from dray.api.meta import DeleteOptions
-from dray.errors import BadRequest, DecodeError, FieldError, FieldErrorType, quote
+from dray.errors import BadRequest, DecodeError, FieldError, FieldErrorType, quote, shorten
 from dray.server.refusals import invalid_options
 
 __all__ = [
@@ -98,7 +98,7 @@ def write_options(
         dry_run=bool(dry_run),
         manager=manager or _manager_of(user_agent),
         strictness=strictness or "Warn",
-        force=_boolean(force, "force"),
+        force=_boolean(force),
     )
 
 
@@ -132,19 +132,22 @@ def _unsupported(name: str, value: str, supported: Sequence[str]) -> FieldError:
     return FieldError(FieldErrorType.NOT_SUPPORTED, name, value, f"supported values: {listed}")
 
 
-def _boolean(text: str, name: str) -> bool:
+def _boolean(text: str) -> bool:
     # Upstream takes any word that is not a known false for true.
-    del name
     return text not in _FALSE
 
 
-def _integer(text: str, name: str) -> int:
+def _integer(text: str) -> int:
+    problem = "invalid syntax"
     try:
-        return int(text)
+        number = int(text)
     except ValueError:
-        told = f"strconv.ParseInt: parsing {quote(text)}: invalid syntax"  # it names the value
-        del name
-        raise BadRequest(told) from None
+        number = None
+    if number is not None:
+        if abs(number) < 1 << 63:
+            return number
+        problem = "value out of range"
+    raise BadRequest(f"strconv.ParseInt: parsing {quote(shorten(text))}: {problem}") from None
 
 
 def list_options(query: Query, *, watch: bool) -> ListOptions:
@@ -157,11 +160,11 @@ def list_options(query: Query, *, watch: bool) -> ListOptions:
         fields=_first(query, "fieldSelector"),
         revision=_first(query, "resourceVersion"),
         match=_first(query, "resourceVersionMatch"),
-        limit=max(0, _integer(limit, "limit")) if limit else 0,
+        limit=max(0, _integer(limit)) if "limit" in query else 0,
         continue_=_first(query, "continue"),
-        timeout_seconds=_integer(timeout, "timeoutSeconds") if timeout else None,
-        bookmarks=_boolean(_first(query, "allowWatchBookmarks"), "allowWatchBookmarks"),
-        initial_events=_boolean(initial, "sendInitialEvents") if initial else None,
+        timeout_seconds=_integer(timeout) if timeout else None,
+        bookmarks=_boolean(_first(query, "allowWatchBookmarks")),
+        initial_events=_boolean(initial) if initial else None,
         watch=watch,
     )
     errors = _check_watch(options) if watch else _check_list(options)
@@ -249,8 +252,8 @@ def _from_query(query: Query) -> DeleteOptions:
     orphan = _first(query, "orphanDependents")
     policy = _first(query, "propagationPolicy")
     return DeleteOptions(
-        grace_period_seconds=_integer(grace, "gracePeriodSeconds") if grace else None,
-        orphan_dependents=_boolean(orphan, "orphanDependents") if orphan else None,
+        grace_period_seconds=_integer(grace) if grace else None,
+        orphan_dependents=_boolean(orphan) if orphan else None,
         propagation_policy=policy or None,
         dry_run=tuple(value for value in query.get("dryRun", ()) if value),
     )

@@ -40,6 +40,8 @@ _REVIEWS: Final = (
     ("authorization.k8s.io", "SelfSubjectRulesReview", "selfsubjectrulesreviews", False),
 )
 
+_BINDINGS: Final = ("", "Binding", "bindings", True)
+
 _CATEGORIES: Final[Mapping[str, tuple[str, ...]]] = {
     "pods": ("all",),
     "deployments": ("all",),
@@ -170,7 +172,7 @@ def _builtin(versions: Callable[[str, str], bool] | None) -> Iterable[Served]:
             wanted = versions(kind.group, version.name) if versions else version.served_by_default
             if wanted:
                 yield Served(_resource(kind, version.name), model, prefix, kind)
-    for group, name, plural, namespaced in _REVIEWS:
+    for group, name, plural, namespaced in (*_REVIEWS, _BINDINGS):
         yield Served(_review(group, name, plural, namespaced=namespaced), None, "")
 
 

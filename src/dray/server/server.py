@@ -45,7 +45,7 @@ from dray.server.registry import Registry, prefix_of
 from dray.server.reviews import review_verbs, token_verb
 from dray.server.services import Services
 from dray.server.stored_state import StoredState
-from dray.server.subresources.binding import bind
+from dray.server.subresources.binding import bind, bind_by_name
 from dray.server.subresources.eviction import evict
 from dray.server.subresources.logs import log_verb
 from dray.server.subresources.scale import get_scale, patch_scale, update_scale
@@ -139,7 +139,10 @@ class Server:
             authenticator,
             verbs=_verbs(self.lanes),
             subresources=_subresources(TokenRequests(state, tokens, clock), nodes_),
-            reviews=review_verbs(Reviews(authenticator, authorizer, rules, clock=clock)),
+            reviews={
+                **review_verbs(Reviews(authenticator, authorizer, rules, clock=clock)),
+                "bindings": bind_by_name,
+            },
             endpoints=(health, self._documents),
         )
         self._internal = Internal(self.services)

@@ -120,7 +120,7 @@ class TypedModel:
         if metadata.resource_version or metadata.self_link:
             metadata = replace(metadata, resource_version="", self_link="")
             obj = replace(obj, metadata=metadata)
-        data = encode(obj)
+        data = encode(obj, ordered=True)
         if not data.startswith(self._start):
             raise InternalError(
                 f"{self._kind.name} does not begin with its metadata: {data[:80]!r}"

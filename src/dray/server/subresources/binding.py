@@ -5,6 +5,7 @@ Upstream counterpart: BindingREST in pkg/registry/core/pod/storage.
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from dray.api.core import (
@@ -20,6 +21,7 @@ from dray.errors import (
     BadRequest,
     FieldError,
     FieldErrorType,
+    InternalError,
     Invalid,
     RevisionConflict,
     StoreUnavailable,
@@ -33,7 +35,15 @@ from dray.server.options import write_options
 from dray.server.refusals import conflict, modified, not_found, precondition_failed, success
 from dray.server.subresources.body import read_action
 
-__all__ = ["bind"]
+__all__ = ["bind", "bind_by_name"]
+
+
+async def bind_by_name(call: Call) -> Answer:
+    """Bind the pod that the body names, for clients that post bindings as such."""
+    pods = call.services.registry.find("", "v1", "pods")
+    if pods is None:
+        raise InternalError("pods are not served")
+    return await bind(dataclasses.replace(call, served=pods))
 
 
 async def bind(call: Call) -> Answer:

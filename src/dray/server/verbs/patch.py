@@ -115,11 +115,11 @@ async def _apply(call: Call, record: Record | None, options: WriteOptions) -> An
     if record is None:
         if subresource:
             raise not_found(call.resource, call.route.name)
-        if applied["metadata"].get("uid"):
-            told = f"uid mismatch: the provided object specified uid {applied['metadata']['uid']}, "
-            raise conflict(
-                call.resource, call.route.name, f"{told}and no existing object was found"
-            )
+        metadata = applied.get("metadata")
+        uid = metadata.get("uid") if isinstance(metadata, dict) else None
+        if uid:
+            told = f"uid mismatch: the provided object specified uid {uid}, and no existing object"
+            raise conflict(call.resource, call.route.name, f"{told} was found")
         document = applied_document(call, None, applied, options, now)
         obj = _read(call, document, options, now)
         return written_answer(call, await create_object(call, obj, options, now, tracked=False))
@@ -136,11 +136,11 @@ async def _apply(call: Call, record: Record | None, options: WriteOptions) -> An
 
 def _applied(call: Call, options: WriteOptions) -> dict[str, Any]:
     """The body of an apply, which names its kind and is otherwise as partial as it likes."""
-    document = parse_yaml(call.request.body)
-    judge_strictness(call, options, duplicates_in(document))
-    if not isinstance(document, dict):
+    body = parse_yaml(call.request.body)
+    judge_strictness(call, options, duplicates_in(body))
+    if not isinstance(body, dict):
         raise BadRequest("error decoding YAML: expected an object")
-    document = plain(document)
+    document: dict[str, Any] = plain(body)
     resource = call.resource
     said = (document.get("apiVersion", ""), document.get("kind", ""))
     if said != (resource.api_version, resource.kind):
@@ -148,7 +148,9 @@ def _applied(call: Call, options: WriteOptions) -> dict[str, Any]:
         found = f"{group}/{version}, Kind={said[1]}"
         raise BadRequest(f"invalid object type: {found}")
     metadata = document.get("metadata")
-    metadata = dict(metadata) if isinstance(metadata, dict) else {}
+    if metadata is not None and not isinstance(metadata, dict):
+        return document  # which fits no schema, and is told so
+    metadata = dict(metadata or {})
     if metadata.get("managedFields"):
         raise BadRequest("metadata.managedFields must be nil")
     name = metadata.setdefault("name", call.route.name)
