@@ -65,6 +65,8 @@ class StreamChannel:
     @property
     def buffered(self) -> int:
         """Bytes that wait here, and in the transport."""
+        if self._transport.is_closing():
+            return 0
         return self._pending_bytes + self._transport.get_write_buffer_size()
 
     def write(self, data: bytes) -> None:

@@ -195,7 +195,7 @@ class Connection(asyncio.BufferedProtocol):
         self._last = True
         if self._phase in (_Phase.READING, _Phase.LINGERING):
             # Nothing that was begun is lost on the client: no answer means it was not handled.
-            self._transport.close()
+            self._close()
         elif self._channel is not None:
             self._channel.end()
             self._channel.close()
@@ -216,7 +216,7 @@ class Connection(asyncio.BufferedProtocol):
             elif self._reader.buffered:
                 self._refuse(late("head"))
             else:
-                self._transport.close()
+                self._close()
         elif self._phase is not _Phase.CLOSED:
             self._transport.abort()
 
@@ -259,15 +259,26 @@ class Connection(asyncio.BufferedProtocol):
 
         Closing while something is on its way here would reset the answer away from its reader.
         """
-        limits = self._service.limits
-        self._phase = _Phase.LINGERING
+        transport = self._transport
+        if self._half_closed or self._service.closing or transport.is_closing():
+            self._close()
+            return
         self._resume_reading()
-        if self._half_closed or self._service.closing or self._transport.is_closing():
+        if transport.can_write_eof():
+            transport.write_eof()
+        self._await_end()
+
+    def _close(self) -> None:
+        """Close once everything is sent. Inside TLS the other end has to agree, and may not."""
+        self._await_end()
+        if not self._transport.is_closing():  # asyncio's transports are closed once or break
             self._transport.close()
-        elif self._transport.can_write_eof():
-            self._transport.write_eof()
-        unsent = self._transport.get_write_buffer_size()
-        self._service.deadlines.set(self, limits.write_seconds if unsent else limits.linger_seconds)
+
+    def _await_end(self) -> None:
+        limits, transport = self._service.limits, self._transport
+        self._phase = _Phase.LINGERING
+        sent = transport.is_closing() or not transport.get_write_buffer_size()
+        self._service.deadlines.set(self, limits.linger_seconds if sent else limits.write_seconds)
 
     # Handling -----------------------------------------------------------------------------------
 
@@ -379,9 +390,10 @@ class Connection(asyncio.BufferedProtocol):
     def _turn(self) -> None:
         """The answer is written: go on with the next request."""
         if self._last:
-            self._linger()
-            if not self._transport.can_write_eof():
-                self._transport.close()  # TLS has a goodbye of its own, which waits for the other's
+            if self._transport.can_write_eof():
+                self._linger()
+            else:
+                self._close()  # TLS has a goodbye of its own, which waits for the other's
             return
         self._phase = _Phase.READING
         self._service.deadlines.set(self, self._service.limits.idle_seconds)
@@ -389,7 +401,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._reader.buffered:
             self._read(begun=False)
         if self._half_closed and self._phase is _Phase.READING:
-            self._transport.close()  # with the beginning of a request that has no end
+            self._close()  # with the beginning of a request that has no end
 
     def _write(self, data: bytes | memoryview) -> None:
         # Between the end of a connection and being told, uvloop's transports raise when touched.
@@ -407,7 +419,8 @@ class Connection(asyncio.BufferedProtocol):
     def _stream(self, stream: Stream) -> None:
         if self._phase is _Phase.CLOSED or self._half_closed:
             stream.ended()
-            self._transport.close()
+            if self._phase is not _Phase.CLOSED:
+                self._close()
             return
         chunked = bool(self._reader.minor_version)
         if not chunked:

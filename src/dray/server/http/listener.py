@@ -19,9 +19,6 @@ __all__ = ["Listener"]
 # Connections that wait to be accepted, for when every client comes back at once.
 BACKLOG: Final = 1024
 
-# How long a TLS connection that was closed waits for the other end to agree.
-TLS_SHUTDOWN_SECONDS: Final = 2.0
-
 # Whoever can open a unix socket is at the machine as the owner, or may not.
 SOCKET_MODE: Final = 0o600
 
@@ -78,7 +75,7 @@ class Listener:
                     ssl=self._ssl_context,
                     backlog=BACKLOG,
                     ssl_handshake_timeout=self._limits.handshake_seconds if secure else None,
-                    ssl_shutdown_timeout=TLS_SHUTDOWN_SECONDS if secure else None,
+                    ssl_shutdown_timeout=self._limits.write_seconds if secure else None,
                 )
             else:
                 self._server = await service.loop.create_server(
@@ -88,7 +85,7 @@ class Listener:
                     ssl=self._ssl_context,
                     backlog=BACKLOG,
                     ssl_handshake_timeout=self._limits.handshake_seconds if secure else None,
-                    ssl_shutdown_timeout=TLS_SHUTDOWN_SECONDS if secure else None,
+                    ssl_shutdown_timeout=self._limits.write_seconds if secure else None,
                 )
         except OSError as error:
             where = self._path or f"{self._host}:{self._port}"

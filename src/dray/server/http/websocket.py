@@ -174,7 +174,8 @@ class UpgradedConnection:
                 self._closed = True
                 self._write(event.response())
             self._end()
-            self._transport.close()
+            if not self._transport.is_closing():
+                self._transport.close()
 
     def _take_message(self, event: Message[Any]) -> None:
         if self._closed:
@@ -185,7 +186,8 @@ class UpgradedConnection:
             self._parts.clear()
             self._close(CloseReason.MESSAGE_TOO_BIG, f"the limit is {self._bytes_max} bytes")
             self._end()
-            self._transport.close()
+            if not self._transport.is_closing():
+                self._transport.close()
             return
         self._parts.append(data)
         if not event.message_finished:

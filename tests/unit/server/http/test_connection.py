@@ -213,6 +213,30 @@ async def test_a_handler_may_take_its_time() -> None:
     await bench.transport.answers(1)
 
 
+@in_loop
+async def test_a_client_that_does_not_agree_to_the_end_is_dropped() -> None:
+    bench = Bench()
+    bench.feed(GET)
+    await bench.transport.answers(1)
+    bench.connection.wind_down()
+    assert bench.transport.closed
+    assert not bench.transport.aborted
+    bench.wait(4)
+    assert bench.transport.aborted
+
+
+@in_loop
+async def test_the_last_answer_has_as_long_as_any_to_be_read() -> None:
+    bench = Bench()
+    bench.transport.unread = 1000
+    bench.feed(GET.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+    await bench.transport.answers(1)
+    bench.wait(50)
+    assert not bench.transport.aborted
+    bench.wait(12)
+    assert bench.transport.aborted
+
+
 # Room --------------------------------------------------------------------------------------------
 
 
