@@ -15,7 +15,7 @@ from dray.api.meta import ManagedFieldsEntry, Object
 from dray.api.schema import StructOf
 from dray.api.schemas import schema_of
 from dray.api.wire import Time, replace
-from dray.errors import DrayError, InternalError
+from dray.errors import APIError, BadRequest, DrayError, InternalError
 from dray.server.call import Call
 from dray.server.models.model import Model
 from dray.server.options import WriteOptions
@@ -62,7 +62,13 @@ def applied_document(
     """What an apply makes of the stored object, owners included. Raises Conflict."""
     live = None if old is None else call.model.document(old, call.resource.version)
     manager = _manager(call, call.route.subresource)
-    return manager.apply(live, applied, options.manager, str(now), force=options.force)
+    try:
+        return manager.apply(live, applied, options.manager, str(now), force=options.force)
+    except APIError as error:
+        if error.code != _NO_BETTER_WORD:
+            raise
+        # Upstream has no better word for an object that fits no schema; it is the client's mistake.
+        raise BadRequest(error.message) from error
 
 
 def owned_by_creator(
@@ -106,6 +112,8 @@ def _typed(entries: list[dict[str, Any]]) -> tuple[ManagedFieldsEntry, ...]:
 
 _encode = msgspec.json.Encoder().encode
 
+
+_NO_BETTER_WORD: Final = 500
 
 # A definition that changes brings a new model, and the manager of the old one goes.
 _managers: dict[tuple[str, str, str, str], tuple[Model, FieldManager]] = {}
