@@ -333,10 +333,18 @@ def whole(image: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[int, l
 
 
 def refusal(path: Path) -> str:
+    before = _evidence(path)
     with pytest.raises((StoreCorrupt, StoreUnavailable)) as caught:
         SQLiteStore.open(path)
+    assert _evidence(path) == before
     assert str(path) in str(caught.value)
     return str(caught.value)
+
+
+def _evidence(path: Path) -> dict[str, bytes]:
+    """The files that somebody may want to repair."""
+    found = (path, path.with_name("dray.db-wal"))
+    return {file.name: file.read_bytes() for file in found if file.exists() and file.stat().st_size}
 
 
 def test_a_wal_that_was_removed_is_missed(copy: Path) -> None:
@@ -350,9 +358,13 @@ def test_a_wal_that_was_overwritten_is_missed(copy: Path) -> None:
     assert "but 3002 was acknowledged" in refusal(copy)
 
 
-def test_a_database_that_was_emptied_is_missed(copy: Path) -> None:
+def test_a_database_that_was_emptied_or_removed_is_missed(copy: Path) -> None:
     copy.write_bytes(b"")
     assert "is empty, but was not" in refusal(copy)
+    copy.unlink()
+    assert "is gone, but was not" in refusal(copy)
+    copy.with_name("dray.db-wal").unlink()
+    assert "is gone, but was not" in refusal(copy)
 
 
 def test_a_database_that_is_older_than_its_mark_is_not_served(copy: Path, tmp_path: Path) -> None:
@@ -386,7 +398,7 @@ def test_a_file_cut_off_anywhere_is_whole_or_refused(
             path = Path(shutil.copytree(image, Path(target) / "copy")) / "dray.db"
             os.truncate(path.with_name(name), random.randrange(size))
             verdicts[_served(path, whole)] += 1
-    assert verdicts["lost"] == 0
+    assert verdicts["lost"] == verdicts["touched"] == 0
     assert verdicts["refused"] > 0
 
 
@@ -406,15 +418,16 @@ def test_flipped_bits_are_noticed_or_do_not_matter(
                 damaged[place] ^= random.randrange(1, 256)
             path.with_name(name).write_bytes(damaged)
             verdicts[_served(path, whole)] += 1
-    assert verdicts["lost"] == 0
+    assert verdicts["lost"] == verdicts["touched"] == 0
     assert verdicts["refused"] > FLIPS // 4
 
 
 def _served(path: Path, whole: tuple[int, list[Record]]) -> str:
+    before = _evidence(path)
     try:
         found = contents(path)
     except StoreError:
-        return "refused"
+        return "refused" if _evidence(path) == before else "touched"
     return "whole" if found == whole else "lost"
 
 

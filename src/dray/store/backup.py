@@ -197,20 +197,16 @@ def _newest_known(target: Path) -> int:
 
 def _set_aside(target: Path) -> None:
     """Keep the database that will be replaced, under another name."""
-    if not target.exists():
-        return
-    with contextlib.suppress(sqlite3.Error):
-        # Closing folds the WAL into the file, unless the file is broken or being read.
-        connect(target).close()
     aside = set_aside_name(target)
-    for path in (aside, *companions(aside)):
-        path.unlink(missing_ok=True)
+    if target.exists():
+        for path in (aside, *companions(aside)):
+            path.unlink(missing_ok=True)
+        os.link(target, aside)
     # A WAL that is left would be taken for the new database's. Should we end right here, the mark
-    # tells the next opener that the old database is not whole.
+    # tells the next opener that the old database is not whole without it.
     for mine, theirs in zip(companions(target), companions(aside), strict=True):
         with contextlib.suppress(FileNotFoundError):
             mine.rename(theirs)
-    os.link(target, aside)
 
 
 def _sync_file(path: Path) -> None:

@@ -10,6 +10,7 @@ After `floor` the log is complete. Up to it only the rows of current values are 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
@@ -135,21 +136,24 @@ class Log:
         except sqlite3.Error as error:
             lock.release()
             raise translated(path, error) from error
+        except OSError as error:
+            lock.release()
+            raise StoreUnavailable(f"{path}: {error.strerror}") from error
 
     @classmethod
     def _open(cls, path: Path, lock: Lock) -> Self:
         marked = Mark.read(path)
-        _create_file(path)
+        _find_file(path, marked)
         mark = Mark(path)
         connection = connect(path)
         try:
-            _prepare(connection, path, marked)
+            _prepare(connection, path)
             check_pages(connection, path)
             log = cls(path, connection, lock, mark)
             log._check_mark(marked)
-        except (StoreError, sqlite3.Error):
-            connection.close()
+        except (StoreError, sqlite3.Error, OSError):
             mark.close()
+            _close_untouched(connection, path)
             raise
         return log
 
@@ -187,6 +191,12 @@ class Log:
         self._execute(f"PRAGMA incremental_vacuum({VACUUM_PAGES})")
         return True
 
+    def abandon(self) -> None:
+        """Release the file as it is: whoever repairs it may need all of it."""
+        _close_untouched(self._connection, self.path)
+        self._mark.close()
+        self._lock.release()
+
     def close(self) -> None:
         """Release the file. SQLite folds the WAL into it."""
         try:
@@ -201,7 +211,7 @@ class Log:
         try:
             return self._connection.execute(statement, values).fetchall()
         except sqlite3.Error as error:
-            if self._connection.in_transaction:
+            with contextlib.suppress(sqlite3.Error):
                 self._connection.rollback()
             raise translated(self.path, error) from error
 
@@ -279,8 +289,17 @@ def translated(path: Path, error: sqlite3.Error) -> StoreError:
     return StoreUnavailable(f"{path}: {error} ({name or type(error).__name__})")
 
 
-def _create_file(path: Path) -> None:
+def _find_file(path: Path, marked: int) -> None:
     """Make the file if there is none, readable by its owner only, and its name durable."""
+    wal, _ = companions(path)
+    # Asked before SQLite has a look: it removes the WAL of an empty file.
+    was_used = marked > FIRST_REVISION or (wal.exists() and wal.stat().st_size > 0)
+    if was_used and (not path.exists() or path.stat().st_size == 0):
+        what = "is empty" if path.exists() else "is gone"
+        raise StoreCorrupt(
+            f"{path} {what}, but was not: put it back or restore a backup; to begin with nothing, "
+            f"remove all files called {path.name}…"
+        )
     if path.exists():
         # SQLite would open it all the same, and complain at the first write.
         if not os.access(path, os.R_OK | os.W_OK):
@@ -295,16 +314,12 @@ def _create_file(path: Path) -> None:
         raise StoreUnavailable(f"{path}: {error.strerror}") from error
 
 
-def _prepare(connection: sqlite3.Connection, path: Path, marked: int) -> None:
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     """Bring the connection and, if it is new, the file into the shape we work with."""
-    wal, _ = companions(path)
-    left_behind = wal.exists() and wal.stat().st_size > 0  # SQLite removes it on the first look
     # Tables are asked for, not the size of the file: a process that ended while it made them leaves
     # a file with pages, and perhaps a journal by which SQLite takes them back.
     unused = _number(connection, "SELECT count(*) FROM sqlite_master") == 0
     if unused and _number(connection, "PRAGMA application_id") == 0:
-        if marked > FIRST_REVISION or left_behind:
-            raise StoreCorrupt(f"{path} is empty, but was not: restore a backup")
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL").fetchall()
         connection.executescript(_SCHEMA)
     check_format(connection, path)
@@ -314,6 +329,16 @@ def _prepare(connection: sqlite3.Connection, path: Path, marked: int) -> None:
     connection.execute("PRAGMA synchronous = FULL")  # a commit is on disk when it returns
     connection.execute(f"PRAGMA journal_size_limit = {WAL_BYTES_MAX}").fetchall()
     sync_directory(path.parent)
+
+
+def _close_untouched(connection: sqlite3.Connection, path: Path) -> None:
+    """Close without what SQLite does for the last one: folding the WAL into the file."""
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(sqlite3.Error):
+            # One more that only reads, and has read: then ours is not the last, and it cannot fold.
+            other = stack.enter_context(contextlib.closing(connect(path, mode="ro")))
+            other.execute("SELECT count(*) FROM sqlite_master").fetchall()
+        connection.close()
 
 
 def _number(connection: sqlite3.Connection, statement: str) -> int:

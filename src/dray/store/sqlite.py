@@ -72,7 +72,7 @@ class SQLiteStore(View):
         try:
             revision, records = load(log.rows(), history, path, base=log.base)
         except StoreError:
-            log.close()
+            log.abandon()
             raise
         return cls(log, revision, records, history)
 

@@ -77,6 +77,8 @@ class Writer:
         self._stopping = False
         # The thread's own: what somebody waits for, and how far it got.
         self._wanted: int | None = None
+        # Compaction may have left pages to give back.
+        self._shrunk = True
         # Compaction failed: wait for the next batch before trying again.
         self._resting = False
 
@@ -164,15 +166,19 @@ class Writer:
         if self._compaction_due():
             self._compact_step()
             return True
+        if not self._shrunk:
+            return False
         try:
-            return self._log.vacuum()
+            self._shrunk = self._log.vacuum()
         except StoreError as error:
             self._rest(error)
             return False
+        return self._shrunk
 
     def _compact_step(self) -> None:
         try:
             self._log.compact(max(self._allowed, self._wanted or 0))
+            self._shrunk = True
         except StoreError as error:
             self._rest(error)
             if self._wanted is not None:

@@ -28,6 +28,8 @@ class ScriptedLog:
         self.entered = threading.Semaphore(0)  # released whenever a commit begins
         self.failures: list[BaseException] = []
         self.closed = False
+        self.free = 0  # steps of vacuuming that find something to give back
+        self.vacuumed = threading.Semaphore(0)
 
     @property
     def rows(self) -> list[Row]:
@@ -54,7 +56,11 @@ class ScriptedLog:
         return self.floor == target
 
     def vacuum(self) -> bool:
-        return False
+        if self.free == 0:
+            return False
+        self.free -= 1
+        self.vacuumed.release()
+        return True
 
     def close(self) -> None:
         self.closed = True

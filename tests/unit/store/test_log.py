@@ -118,6 +118,28 @@ def test_an_empty_file_is_a_new_store_only_if_nothing_was_ever_acknowledged(path
     mark.close()
     path.write_bytes(b"")
     assert "is empty, but was not" in refusal(path)
+    path.unlink()
+    assert "is gone, but was not" in refusal(path)
+    for other in path.parent.iterdir():
+        other.unlink()
+    fill(path, [put(2)])
+
+
+def test_a_refusal_leaves_the_wal_to_whoever_repairs_it(path: Path) -> None:
+    log = Log.open(path)
+    log.append([put(2)])
+    log.append([put(3, "/b")])
+    image = path.parent / "image"
+    image.mkdir()
+    for name in ("dray.db", "dray.db-wal"):
+        (image / name).write_bytes(path.with_name(name).read_bytes())
+    log.close()
+    mark = Mark(image / "dray.db")
+    mark.write(9)
+    mark.close()
+    before = (image / "dray.db-wal").read_bytes()
+    assert "ends at revision 3, but 9 was acknowledged" in refusal(image / "dray.db")
+    assert (image / "dray.db-wal").read_bytes() == before
 
 
 def test_a_file_that_ends_before_its_mark_is_refused(path: Path) -> None:

@@ -171,6 +171,22 @@ def test_writes_go_on_between_the_steps_of_compaction() -> None:
     with_desk(steps)
 
 
+def test_pages_that_compaction_freed_are_given_back_while_nobody_writes() -> None:
+    async def steps(desk: Desk) -> None:
+        desk.submit(1)
+        await desk.reports.get()
+        desk.log.free = 3
+        desk.writer.compact(5)
+        await desk.reports.get()
+        loop = asyncio.get_running_loop()
+        for _ in range(3):
+            await loop.run_in_executor(None, desk.log.vacuumed.acquire)
+        desk.submit(2)
+        assert isinstance(await desk.reports.get(), Committed)
+
+    with_desk(steps)
+
+
 def test_stopping_finishes_what_is_queued() -> None:
     async def steps(desk: Desk) -> None:
         desk.hold()
