@@ -15,6 +15,7 @@ from dray.api.codec import decode_builtins
 from dray.api.meta import DeleteOptions
 from dray.errors import BadRequest, DecodeError, FieldError, FieldErrorType, quote, shorten
 from dray.server.refusals import invalid_options
+from dray.server.switches import is_on, is_said
 
 __all__ = [
     "FOREGROUND",
@@ -34,8 +35,6 @@ ORPHAN: Final = "Orphan"
 
 _STRICTNESS: Final = ("Ignore", "Strict", "Warn")
 _MATCHES: Final = ("Exact", "NotOlderThan")
-_TRUE: Final = frozenset({"1", "t", "T", "TRUE", "true", "True"})
-_FALSE: Final = frozenset({"0", "f", "F", "FALSE", "false", "False", ""})
 
 _MANAGER_BYTES_MAX: Final = 128
 
@@ -71,6 +70,10 @@ def _first(query: Query, name: str) -> str:
     return values[0] if values else ""
 
 
+def _said(query: Query, name: str) -> bool | None:
+    return is_on(query, name) if is_said(query, name) else None
+
+
 def write_options(
     query: Query, kind: str, *, user_agent: str, is_apply: bool = False
 ) -> WriteOptions:
@@ -84,12 +87,11 @@ def write_options(
     strictness = _first(query, "fieldValidation")
     if strictness and strictness not in _STRICTNESS:
         errors.append(_unsupported("fieldValidation", strictness, ("", *_STRICTNESS)))
-    force = _first(query, "force")
     if kind == "PatchOptions":
         if is_apply and not manager:
             told = "is required for apply patch"
             errors.append(FieldError(FieldErrorType.REQUIRED, "fieldManager", None, told))
-        if force and not is_apply:
+        if is_said(query, "force") and not is_apply:
             told = "may not be specified for non-apply patch"
             errors.append(FieldError(FieldErrorType.FORBIDDEN, "force", None, told))
     if errors:
@@ -98,7 +100,7 @@ def write_options(
         dry_run=bool(dry_run),
         manager=manager or _manager_of(user_agent),
         strictness=strictness or "Warn",
-        force=_boolean(force),
+        force=is_on(query, "force"),
     )
 
 
@@ -132,11 +134,6 @@ def _unsupported(name: str, value: str, supported: Sequence[str]) -> FieldError:
     return FieldError(FieldErrorType.NOT_SUPPORTED, name, value, f"supported values: {listed}")
 
 
-def _boolean(text: str) -> bool:
-    # Upstream takes any word that is not a known false for true.
-    return text not in _FALSE
-
-
 def _integer(text: str) -> int:
     problem = "invalid syntax"
     try:
@@ -153,7 +150,6 @@ def _integer(text: str) -> int:
 def list_options(query: Query, *, watch: bool) -> ListOptions:
     """The options of a list or a watch."""
     timeout = _first(query, "timeoutSeconds")
-    initial = _first(query, "sendInitialEvents")
     limit = _first(query, "limit")
     options = ListOptions(
         labels=_first(query, "labelSelector"),
@@ -163,8 +159,8 @@ def list_options(query: Query, *, watch: bool) -> ListOptions:
         limit=max(0, _integer(limit)) if "limit" in query else 0,
         continue_=_first(query, "continue"),
         timeout_seconds=_integer(timeout) if timeout else None,
-        bookmarks=_boolean(_first(query, "allowWatchBookmarks")),
-        initial_events=_boolean(initial) if initial else None,
+        bookmarks=is_on(query, "allowWatchBookmarks"),
+        initial_events=_said(query, "sendInitialEvents"),
         watch=watch,
     )
     errors = _check_watch(options) if watch else _check_list(options)
@@ -249,11 +245,10 @@ def _from_body(document: Mapping[str, object]) -> DeleteOptions:
 
 def _from_query(query: Query) -> DeleteOptions:
     grace = _first(query, "gracePeriodSeconds")
-    orphan = _first(query, "orphanDependents")
     policy = _first(query, "propagationPolicy")
     return DeleteOptions(
         grace_period_seconds=_integer(grace) if grace else None,
-        orphan_dependents=_boolean(orphan) if orphan else None,
+        orphan_dependents=_said(query, "orphanDependents"),
         propagation_policy=policy or None,
         dry_run=tuple(value for value in query.get("dryRun", ()) if value),
     )

@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from dray.server.switches import is_on
+
 __all__ = ["Route", "route"]
 
 _VERBS: Final[Mapping[str, str]] = {
@@ -26,8 +28,6 @@ _COLLECTION_VERBS: Final[Mapping[str, str]] = {"get": "list", "delete": "deletec
 
 # Parts of a namespace, not resources inside it.
 _NAMESPACE_SUBRESOURCES: Final = frozenset({"status", "finalize"})
-
-_TRUE: Final = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def _resource(
     resource, name, subresource, *_ = [*parts, "", ""]
     if not name:
         verb = _COLLECTION_VERBS.get(verb, verb)
-        if verb == "list" and query.get("watch", ("",))[0] in _TRUE:
+        if verb == "list" and is_on(query, "watch"):
             verb = "watch"
     if watches:
         verb = "watch"

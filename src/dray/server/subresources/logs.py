@@ -26,6 +26,7 @@ from dray.server.call import Call
 from dray.server.http.messages import Answer, Channel, Response, Stream
 from dray.server.kubelet import NodePath, Nodes
 from dray.server.refusals import not_found
+from dray.server.switches import is_on
 
 __all__ = ["container_of", "log_verb", "node_of_pod", "stored_pod"]
 
@@ -37,7 +38,6 @@ _PAUSE_SECONDS: Final = 0.01
 
 _FLAGS: Final = ("follow", "previous", "timestamps")
 _NUMBERS: Final = ("sinceSeconds", "tailLines", "limitBytes")
-_TRUE: Final = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 
 
 def log_verb(nodes: Nodes) -> Callable[[Call], Coroutine[Any, Any, Answer]]:
@@ -105,7 +105,7 @@ def _first(query: Mapping[str, Sequence[str]], name: str) -> str:
 def _options(call: Call) -> list[tuple[str, str]]:
     """The query for the node. Raises Invalid, BadRequest."""
     query = call.request.query
-    options = [(flag, "true") for flag in _FLAGS if _first(query, flag) in _TRUE]
+    options = [(flag, "true") for flag in _FLAGS if is_on(query, flag)]
     numbers: dict[str, int] = {}
     for name in _NUMBERS:
         text = _first(query, name)

@@ -6,7 +6,7 @@ counterparts: ExecREST, AttachREST and PortForwardREST in pkg/registry/core/pod/
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from typing import Any, Final, cast
 
 from dray.api.core import Pod
@@ -16,12 +16,12 @@ from dray.server.call import Call
 from dray.server.http.messages import Answer, Upgrade, WebSocket
 from dray.server.kubelet import NodePath, Nodes
 from dray.server.subresources.logs import container_of, node_of_pod, stored_pod
+from dray.server.switches import is_on
 
 __all__ = ["session_verb"]
 
 # As clients call the streams, and as nodes do.
 _STREAMS: Final = (("stdin", "input"), ("stdout", "output"), ("stderr", "error"), ("tty", "tty"))
-_TRUE: Final = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 
 # Carries a token where browsers cannot set headers; it is for us, not for the node.
 _BEARER: Final = "base64url.bearer.authorization.k8s.io."
@@ -60,14 +60,10 @@ def _path(kind: str, call: Call, pod: Pod) -> NodePath:
     options = [("command", word) for word in query.get("command", ())]
     if kind == "exec" and not options:
         raise BadRequest("you must specify at least 1 command for the container")
-    wanted = [(theirs, "1") for ours, theirs in _STREAMS if _is_true(query.get(ours, ()))]
+    wanted = [(theirs, "1") for ours, theirs in _STREAMS if is_on(query, ours)]
     if not any(name != "tty" for name, _ in wanted):
         raise BadRequest("you must specify at least 1 of stdin, stdout, stderr")
     return NodePath(kind, (namespace, name, container), (*options, *wanted))
-
-
-def _is_true(values: Sequence[str]) -> bool:
-    return bool(values) and values[0] in _TRUE
 
 
 def _admit(call: Call, pod: Pod) -> None:
