@@ -56,6 +56,10 @@ class _Phase(Enum):
     CLOSED = auto()
 
 
+# When it is the client who has to make room.
+_ANSWERING: Final = frozenset((_Phase.WRITING, _Phase.STREAMING, _Phase.UPGRADED))
+
+
 class Connection(asyncio.BufferedProtocol):
     """The protocol asyncio talks to."""
 
@@ -176,11 +180,12 @@ class Connection(asyncio.BufferedProtocol):
             self._channel.pause()
         if self._websocket is not None:
             self._websocket.pause()
-        self._service.deadlines.set(self, self._service.limits.write_seconds)
+        if self._phase in _ANSWERING:
+            self._expect_room()
 
     def resume_writing(self) -> None:
         self._paused = False
-        if self._phase is not _Phase.LINGERING:
+        if self._phase in _ANSWERING and not (self._websocket and self._websocket.closed):
             self.deadline = inf
         if self._channel is not None:
             self._channel.resume()
@@ -197,8 +202,7 @@ class Connection(asyncio.BufferedProtocol):
             # Nothing that was begun is lost on the client: no answer means it was not handled.
             self._close()
         elif self._channel is not None:
-            self._channel.end()
-            self._channel.close()
+            self._end_properly(self._channel)
         elif self._websocket is not None:
             self._websocket.go_away()
 
@@ -383,9 +387,13 @@ class Connection(asyncio.BufferedProtocol):
             self._offset += SLICE_BYTES
             if self._offset >= len(self._body):
                 self._body = None
-        if self._paused or self._transport.is_closing():
-            return  # until there is room; the deadline is set
-        self._turn()
+        if self._paused:
+            self._expect_room()
+        elif not self._transport.is_closing():
+            self._turn()
+
+    def _expect_room(self) -> None:
+        self._service.deadlines.set(self, self._service.limits.write_seconds)
 
     def _turn(self) -> None:
         """The answer is written: go on with the next request."""
@@ -443,6 +451,7 @@ class Connection(asyncio.BufferedProtocol):
         )
         if self._paused:
             channel.pause()
+            self._expect_room()
         started = False
         try:
             stream.start(channel)
@@ -452,7 +461,14 @@ class Connection(asyncio.BufferedProtocol):
             if not started:
                 channel.abort()
         if self._service.closing:
+            self._end_properly(channel)
+
+    @staticmethod
+    def _end_properly(channel: StreamChannel) -> None:
+        """Let the feeder say its last words, or fail to, and close."""
+        try:
             channel.end()
+        finally:
             channel.close()
 
     def _streamed(self) -> None:
@@ -481,6 +497,7 @@ class Connection(asyncio.BufferedProtocol):
         self._websocket = websocket = UpgradedConnection(self._service, self._transport, self)
         if self._paused:
             websocket.pause()
+            self._expect_room()
         self._resume_reading()
         websocket.serve(upgrade.serve)
         websocket.feed(self._reader.rest())

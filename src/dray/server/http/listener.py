@@ -107,8 +107,9 @@ class Listener:
         assert self._ticker is not None
         service.closing = True
         self._server.close()
-        for connection in list(service.connections):
-            connection.wind_down()
+        for connection in service.connections:
+            # Each on its own: what one of them calls may fail, and the others must still end.
+            service.loop.call_soon(connection.wind_down)
         await self._settle(grace_seconds)
         for connection in list(service.connections):
             connection.abort()

@@ -112,6 +112,11 @@ class UpgradedConnection:
         """Say that nothing more will be sent; the other end answers, and then both are done."""
         self._close(code, reason)
 
+    @property
+    def closed(self) -> bool:
+        """Whether this end has said its last; the deadline is then for the other's."""
+        return self._closed
+
     # What the connection calls -------------------------------------------------------------------
 
     def serve(self, serve: Callable[[WebSocket], Coroutine[Any, Any, None]]) -> None:

@@ -274,6 +274,16 @@ async def test_a_client_that_takes_nothing_is_dropped() -> None:
 
 
 @in_loop
+async def test_room_does_not_excuse_a_body_that_does_not_come() -> None:
+    bench = Bench()
+    bench.feed(b"PUT / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n")
+    bench.connection.pause_writing()
+    bench.connection.resume_writing()
+    bench.wait(62)
+    assert b"HTTP/1.1 408 " in bench.transport.written
+
+
+@in_loop
 async def test_no_request_is_begun_while_answers_are_unread() -> None:
     bench = Bench()
     bench.feed(GET * 2)

@@ -216,6 +216,35 @@ def test_streams_say_goodbye_and_end_properly(loop: str) -> None:
     LOOPS[loop](scenario())
 
 
+def test_a_stream_whose_feeder_fails_at_the_end_does_not_keep_the_others() -> None:
+    async def scenario() -> None:
+        started: asyncio.Queue[Channel] = asyncio.Queue()
+
+        def fail() -> None:
+            raise ValueError("no last words")
+
+        async def handler(_: Request) -> Answer:
+            return Stream(200, (), started.put_nowait, fail)
+
+        failures: list[object] = []
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: failures.append(context["exception"]))
+        listener = Listener(handler, clock=FakeClock())
+        await listener.start()
+        ends = [await asyncio.open_connection("127.0.0.1", listener.port) for _ in range(3)]
+        for _, writer in ends:
+            writer.write(GET)
+            await started.get()
+        await listener.stop(60)
+        for reader, writer in ends:
+            assert (await reader.read()).endswith(b"\r\n\r\n0\r\n\r\n")
+            writer.close()
+            await writer.wait_closed()
+        assert [str(failure) for failure in failures] == ["no last words"] * 3
+
+    asyncio.run(scenario())
+
+
 @loops
 def test_what_does_not_end_is_dropped_when_the_grace_is_over(loop: str) -> None:
     async def scenario() -> None:

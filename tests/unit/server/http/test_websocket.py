@@ -261,6 +261,22 @@ def test_a_client_that_does_not_answer_the_close_is_dropped() -> None:
     asyncio.run(scenario())
 
 
+def test_room_does_not_excuse_a_close_that_is_not_answered() -> None:
+    async def scenario() -> None:
+        async def serve(socket: WebSocket) -> None:
+            await socket.close()
+
+        client = Client(serve)
+        await client.upgrade()
+        await client.event()
+        client.connection.pause_writing()
+        client.connection.resume_writing()
+        client.wait(62)
+        assert client.transport.aborted
+
+    asyncio.run(scenario())
+
+
 def test_who_serves_a_client_that_is_gone_is_told() -> None:
     async def scenario() -> None:
         received: list[bytes | None] = []
