@@ -1,0 +1,323 @@
+"""Turns: simulated handlers on a loop whose turns are counted, with a clock that stands still."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+
+from dray.server.operations.fairness import Fairness, FairnessLimits, Flow
+from dray.server.operations.flows import LEVELS
+from dray.server.routing import Route
+from dray.server.user import SYSTEM_MASTERS, User
+from dray.testing import FakeClock
+
+GET = Route("get", "/api/v1/nodes/a", version="v1", resource="nodes", name="a")
+FLOODER, VICTIM = User("flooder"), User("victim")
+ADMIN = User("admin", groups=(SYSTEM_MASTERS,))
+SMALL = FairnessLimits(turn_width=4, seats=60, flow_queue_max=8, level_queue_max=20)
+
+
+class Desk:
+    """Requests at a Fairness: what started, in order, and what was refused."""
+
+    def __init__(self, limits: FairnessLimits = SMALL) -> None:
+        self.clock = FakeClock()
+        self.turns: list[Callable[[], None]] = []
+        self.fairness = Fairness(self.clock, limits=limits, defer=self.turns.append)
+        self.started: list[str] = []
+        self.refused: list[str] = []
+        self.tasks: list[asyncio.Task[None]] = []
+
+    async def ask(self, user: User, label: str = "", *, width: int = 1, count: int = 1) -> None:
+        for number in range(count):
+            handle = self._handle(user, label or f"{user.name}-{number}", width)
+            self.tasks.append(asyncio.create_task(handle))
+        await self.settle()
+
+    async def _handle(self, user: User, label: str, width: int) -> None:
+        flow = self.fairness.flow(user, GET)
+        if not self.fairness.begin(flow, width):
+            reason = await self.fairness.wait(flow, width)
+            if reason is not None:
+                self.refused.append(f"{label}: {reason}")
+                return
+        self.started.append(label)
+        self.fairness.end(flow)
+
+    async def settle(self) -> None:
+        """Let every task run as far as it can."""
+        for _ in range(3):
+            await asyncio.sleep(0)
+
+    async def turn(self) -> list[str]:
+        """One turn of the loop; what it started."""
+        before = len(self.started)
+        turns, self.turns[:] = list(self.turns), []
+        for turn in turns:
+            turn()
+        await self.settle()
+        return self.started[before:]
+
+    async def drain(self) -> int:
+        """Turns until nothing waits."""
+        turns = 0
+        while self.turns:
+            await self.turn()
+            turns += 1
+        return turns
+
+
+def simulate(scenario: Callable[[Desk], Coroutine[Any, Any, None]], limits: Any = SMALL) -> None:
+    async def run() -> None:
+        desk = Desk(limits)
+        await scenario(desk)
+        await desk.drain()
+        desk.fairness.sweep()
+        for task in desk.tasks:
+            task.cancel()
+        await asyncio.gather(*desk.tasks, return_exceptions=True)
+        assert all(c.executing == c.queued == 0 for c in desk.fairness.counts)
+
+    asyncio.run(run())
+
+
+def test_while_nothing_waits_requests_start_at_once() -> None:
+    async def scenario(desk: Desk) -> None:
+        await desk.ask(FLOODER, count=4)
+        assert len(desk.started) == 4
+
+    simulate(scenario)
+
+
+def test_a_turn_starts_no_more_than_its_width() -> None:
+    async def scenario(desk: Desk) -> None:
+        await desk.ask(FLOODER, count=9)
+        assert len(desk.started) == 4
+        assert len(await desk.turn()) == 4
+        assert len(await desk.turn()) == 1
+
+    simulate(scenario)
+
+
+def test_the_first_request_of_a_flow_in_a_turn_overtakes_those_who_flood() -> None:
+    async def scenario(desk: Desk) -> None:
+        await desk.ask(FLOODER, count=12)
+        await desk.ask(VICTIM)
+        assert desk.started[4:] == ["victim-0"]
+
+    simulate(scenario)
+
+
+def test_a_flow_cannot_overtake_others_twice_in_one_turn() -> None:
+    async def scenario(desk: Desk) -> None:
+        await desk.ask(FLOODER, count=12)
+        await desk.ask(VICTIM, count=2)
+        assert desk.started[4:] == ["victim-0"]
+        assert "victim-1" in await desk.turn()
+
+    simulate(scenario)
+
+
+def test_waiting_flows_take_turns() -> None:
+    async def scenario(desk: Desk) -> None:
+        await desk.ask(FLOODER, count=10)
+        await desk.ask(VICTIM, count=5)
+        started = await desk.turn()
+        assert sorted(label.split("-")[0] for label in started) == [
+            "flooder",
+            "flooder",
+            "victim",
+            "victim",
+        ]
+
+    simulate(scenario)
+
+
+def test_a_flow_keeps_its_own_order() -> None:
+    async def scenario(desk: Desk) -> None:
+        await desk.ask(FLOODER, count=12)
+        await desk.drain()
+        assert desk.started == [f"flooder-{number}" for number in range(12)]
+
+    simulate(scenario)
+
+
+def test_wide_requests_are_charged_for_their_width() -> None:
+    async def scenario(desk: Desk) -> None:
+        await desk.ask(FLOODER, "wide", width=3, count=6)
+        await desk.ask(VICTIM, "narrow", width=1, count=8)
+        await desk.drain()
+        waited = desk.started[3:]  # two wide ones and a narrow one began at once
+        assert waited[:6].count("narrow") >= 4
+
+    simulate(scenario)
+
+
+def test_past_service_is_not_held_against_a_flow() -> None:
+    """Someone who had the server to themselves for a day is not starved by a newcomer."""
+
+    async def scenario(desk: Desk) -> None:
+        for _ in range(20):
+            await desk.ask(FLOODER, count=8)
+            await desk.drain()
+        desk.started.clear()
+        await desk.ask(FLOODER, count=10)
+        await desk.ask(VICTIM, count=8)
+        assert [label.split("-")[0] for label in await desk.turn()].count("flooder") == 2
+
+    simulate(scenario)
+
+
+def test_a_full_queue_refuses() -> None:
+    async def scenario(desk: Desk) -> None:
+        await desk.ask(FLOODER, count=4 + 8 + 2)
+        assert desk.refused == ["flooder-12: queue-full", "flooder-13: queue-full"]
+
+    simulate(scenario)
+
+
+def test_a_full_level_refuses_every_flow_that_would_wait() -> None:
+    async def scenario(desk: Desk) -> None:
+        for number in range(4):
+            await desk.ask(User(f"user-{number}"), count=9)
+        assert sum(counts.queued for counts in desk.fairness.counts) == 20
+        assert desk.refused
+        assert all(refusal.startswith("user-3") for refusal in desk.refused[-3:])
+
+    simulate(scenario)
+
+
+def test_whoever_waits_too_long_is_refused() -> None:
+    async def scenario(desk: Desk) -> None:
+        await desk.ask(FLOODER, count=6)
+        desk.clock.advance(14.0)
+        desk.fairness.sweep()
+        await desk.settle()
+        assert not desk.refused
+        desk.clock.advance(1.0)
+        desk.fairness.sweep()
+        await desk.settle()
+        assert desk.refused == ["flooder-4: time-out", "flooder-5: time-out"]
+
+    simulate(scenario)
+
+
+def test_an_exempt_flow_takes_turns_but_is_never_refused() -> None:
+    async def scenario(desk: Desk) -> None:
+        await desk.ask(ADMIN, count=40)
+        assert len(desk.started) == 4
+        desk.clock.advance(60.0)
+        desk.fairness.sweep()
+        await desk.ask(VICTIM)
+        assert desk.started[4:] == ["victim-0"]
+        await desk.drain()
+        assert len(desk.started) == 41
+        assert not desk.refused
+
+    simulate(scenario)
+
+
+def test_probes_never_wait() -> None:
+    async def run() -> None:
+        desk = Desk()
+        probe = Route("get", "/readyz")
+        await desk.ask(FLOODER, count=12)
+        flow = desk.fairness.flow(FLOODER, probe)
+        assert all(desk.fairness.begin(flow, 1) for _ in range(10))
+
+    asyncio.run(run())
+
+
+def test_a_client_that_goes_away_leaves_its_place() -> None:
+    async def scenario(desk: Desk) -> None:
+        await desk.ask(FLOODER, count=7)
+        desk.tasks[4].cancel()
+        await desk.settle()
+        assert await desk.turn() == ["flooder-5", "flooder-6"]
+
+    simulate(scenario)
+
+
+def test_a_client_that_goes_away_when_its_turn_comes_gives_the_seat_back() -> None:
+    async def scenario(desk: Desk) -> None:
+        await desk.ask(FLOODER, count=5)
+        turns, desk.turns[:] = list(desk.turns), []
+        turns[0]()  # grants the place; its task has not run yet
+        desk.tasks[4].cancel()
+        await desk.settle()
+        assert desk.started[4:] == []
+
+    simulate(scenario)
+
+
+def held(fairness: Fairness, user: User, count: int) -> list[Flow]:
+    """Requests that start and stay under way, as those that wait for the disk do."""
+    flow = fairness.flow(user, GET)
+    return [flow for _ in range(count) if fairness.begin(flow, 0)]
+
+
+def test_a_level_borrows_what_the_others_do_not_keep() -> None:
+    async def run() -> None:
+        desk = Desk()
+        nominal = desk.fairness.nominal_seats()["global-default"]
+        assert nominal < len(held(desk.fairness, FLOODER, 100)) < 60
+
+    asyncio.run(run())
+
+
+def test_what_a_level_keeps_is_there_however_busy_the_others_are() -> None:
+    async def run() -> None:
+        desk = Desk()
+        node = User("system:node:a", groups=("system:nodes",))
+        account = User("system:serviceaccount:a:b", groups=("system:serviceaccounts",))
+        for user in (FLOODER, account):
+            held(desk.fairness, user, 100)
+        assert held(desk.fairness, node, 1)
+
+    asyncio.run(run())
+
+
+def test_a_freed_seat_starts_the_next() -> None:
+    async def scenario(desk: Desk) -> None:
+        under_way = held(desk.fairness, FLOODER, 100)
+        await desk.ask(FLOODER)
+        await desk.drain()
+        assert desk.started == []
+        for flow in under_way:
+            desk.fairness.end(flow)
+        await desk.drain()
+        assert desk.started == ["flooder-0"]
+
+    simulate(scenario)
+
+
+def test_levels_share_turns_by_their_shares() -> None:
+    async def scenario(desk: Desk) -> None:
+        account = User("system:serviceaccount:a:b", groups=("system:serviceaccounts",))
+        await desk.ask(account, "low", count=60)
+        await desk.ask(FLOODER, "default", count=60)
+        desk.started.clear()
+        for _ in range(6):
+            await desk.turn()
+        # workload-low has five times the shares of global-default.
+        assert 3 <= desk.started.count("default") <= 5
+
+    simulate(scenario, FairnessLimits(turn_width=4, seats=60))
+
+
+def test_flows_that_are_idle_are_forgotten() -> None:
+    async def run() -> None:
+        desk = Desk(FairnessLimits(flows_max=10))
+        for number in range(100):
+            await desk.ask(User(f"user-{number}"))
+        assert len(desk.fairness._flows) <= 10
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("level", [each.name for each in LEVELS if not each.exempt])
+def test_every_level_that_is_not_exempt_has_seats(level: str) -> None:
+    assert Fairness(FakeClock()).nominal_seats()[level] > 0
