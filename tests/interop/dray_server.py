@@ -42,6 +42,10 @@ class DrayServer(Process):
         self._process = self._start()
         self.endpoint = Endpoint.from_kubeconfig(self._kubeconfig)
 
+    @property
+    def process_ids(self) -> list[int]:
+        return [self._process.pid]
+
     def restart(self) -> None:
         self._end()
         self._process = self._start()

@@ -43,7 +43,11 @@ RUNTIME_CONFIG = ",".join(
 class Upstream(Process):
     """etcd and kube-apiserver, started together and stopped together."""
 
-    def __init__(self, *, port: int | None = None, flags: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, *, port: int | None = None, flags: tuple[str, ...] = (), durable: bool = False
+    ) -> None:
+        """`durable` has etcd write to disk before it answers, as it does when nobody says no."""
+        self.durable = durable
         self.folder = Path(tempfile.mkdtemp(prefix="dray-upstream-"))
         self.port = port or _free_port()
         self.flags = flags
@@ -82,6 +86,10 @@ class Upstream(Process):
         _end(self._server)
         self._server = self._start_server()
 
+    @property
+    def process_ids(self) -> list[int]:
+        return [self._server.pid, self._etcd.pid]
+
     def stop(self) -> None:
         _end(self._server)
         _end(self._etcd)
@@ -94,8 +102,10 @@ class Upstream(Process):
         command += [f"--listen-client-urls={client}", f"--advertise-client-urls={client}"]
         command += [f"--listen-peer-urls={peer}", f"--initial-advertise-peer-urls={peer}"]
         command += [f"--initial-cluster=interop={peer}"]
-        # Nothing here outlives the run, so nothing need reach the disk.
-        command += ["--unsafe-no-fsync", "--log-level=error"]
+        command += ["--log-level=error"]
+        if not self.durable:
+            # Nothing here outlives the run, so nothing need reach the disk.
+            command += ["--unsafe-no-fsync"]
         return self._spawn("etcd", command)
 
     def _start_server(self) -> subprocess.Popen[bytes]:
