@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from itertools import count
 from typing import Final
 
@@ -15,6 +15,10 @@ __all__ = ["Settling", "again"]
 # Whoever read a head asks within moments whether it settled. So many failures with successes in
 # between do not fit into a moment.
 REFUSALS_MAX: Final = 256
+
+# So many who gave up are kept before they are looked for: a client may name any revision, and give
+# up on it a moment later, again and again.
+GONE_MAX: Final = 64
 
 
 def again(error: StoreError) -> StoreError:
@@ -30,6 +34,7 @@ class Settling:
     def __init__(self) -> None:
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
         self._order = count()
+        self._gone_count = 0
         # First and last revision, and why.
         self._refused: deque[tuple[int, int, StoreError]] = deque(maxlen=REFUSALS_MAX)
 
@@ -44,7 +49,11 @@ class Settling:
         """Return when the revision is reached; raise if it is refused."""
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         heappush(self._waiting, (revision, next(self._order), future))
-        await future
+        try:
+            await future
+        finally:
+            if future.cancelled():
+                self._forget_gone()
 
     def reach(self, revision: int) -> None:
         """Everything up to the revision is durable, except what was refused."""
@@ -63,6 +72,13 @@ class Settling:
         """Nothing more will become durable."""
         if self._waiting:
             self._fail_up_to(max(self._waiting)[0], error)
+
+    def _forget_gone(self) -> None:
+        self._gone_count += 1
+        if self._gone_count > max(GONE_MAX, len(self._waiting) // 2):
+            self._waiting = [entry for entry in self._waiting if not entry[2].done()]
+            heapify(self._waiting)
+            self._gone_count = 0
 
     def _fail_up_to(self, last: int, error: StoreError) -> None:
         while self._waiting and self._waiting[0][0] <= last:

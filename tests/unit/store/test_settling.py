@@ -63,6 +63,22 @@ def test_nobody_waits_for_what_will_not_come() -> None:
     asyncio.run(main())
 
 
+def test_those_who_gave_up_are_forgotten() -> None:
+    async def main() -> None:
+        waiting = Settling()
+        stays = asyncio.ensure_future(waiting.wait(10**9))
+        for n in range(10 * settling.GONE_MAX):
+            gone = asyncio.ensure_future(waiting.wait(10**6 + n))
+            await asyncio.sleep(0)
+            gone.cancel()
+            await asyncio.gather(gone, return_exceptions=True)
+        assert len(waiting._waiting) <= settling.GONE_MAX + 2
+        waiting.reach(10**9)
+        await stays
+
+    asyncio.run(main())
+
+
 def test_each_caller_gets_an_error_of_its_own() -> None:
     error = StoreUnavailable("x.db: full")
     copy = again(error)
