@@ -164,7 +164,7 @@ class Connection(asyncio.BufferedProtocol):
             return
         self._phase = _Phase.CLOSED
         self._body = None
-        self.deadline = inf
+        self._service.deadlines.remove(self)
         self._service.counters.connections_open -= 1
         self._service.remove(self)
         if self._task is not None and self._request.method in READS:

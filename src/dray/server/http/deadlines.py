@@ -1,9 +1,9 @@
 """One timer for all connections: who has to be done with something, and by when.
 
 Deadlines move with every request, so moving one must cost next to nothing: it is a number in the
-connection. The wheel keeps each connection in the slot of the earliest deadline it was put in for;
-when the slot comes up and the number has moved on, the connection goes into a later slot. While
-nobody has a deadline nothing runs, and streams have none.
+connection, infinite while nothing is expected. The wheel keeps each connection in the slot of the
+earliest deadline it was put in for; when the slot comes up and the number has moved on, the
+connection goes into a later slot. While nobody has a deadline nothing runs, and streams have none.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ class Deadlines:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._slots: dict[int, list[Expirable]] = {}
+        # In the order in which they were put in; no set has one that can be relied upon.
+        self._slots: dict[int, dict[Expirable, None]] = {}
         self._armed = asyncio.Event()
 
     def set(self, entry: Expirable, seconds: float) -> None:
@@ -46,9 +47,10 @@ class Deadlines:
         if not 0 < entry.slot <= slot:
             self._put(entry, slot)
 
-    def clear(self, entry: Expirable) -> None:
-        """Expect nothing of the entry."""
+    def remove(self, entry: Expirable) -> None:
+        """Forget the entry: it is gone, and must not be kept by its last deadline."""
         entry.deadline = inf
+        self._take_out(entry)
 
     async def run(self) -> None:
         """Sweep every tick, for as long as there are deadlines; never returns."""
@@ -64,8 +66,6 @@ class Deadlines:
         late: list[Expirable] = []
         for slot in sorted(slot for slot in self._slots if slot <= present):
             for entry in self._slots.pop(slot):
-                if entry.slot != slot:
-                    continue  # it was put into an earlier one since
                 entry.slot = 0
                 if entry.deadline <= now:
                     late.append(entry)
@@ -78,6 +78,15 @@ class Deadlines:
             entry.expired()
 
     def _put(self, entry: Expirable, slot: int) -> None:
+        self._take_out(entry)
         entry.slot = slot
-        self._slots.setdefault(slot, []).append(entry)
+        self._slots.setdefault(slot, {})[entry] = None
         self._armed.set()
+
+    def _take_out(self, entry: Expirable) -> None:
+        if entry.slot:
+            entries = self._slots[entry.slot]
+            del entries[entry]
+            if not entries:
+                del self._slots[entry.slot]
+            entry.slot = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import weakref
 from math import inf
 
 from dray.server.http.deadlines import Deadlines
@@ -49,16 +50,28 @@ def test_a_deadline_can_be_moved_either_way() -> None:
     assert (later.count, sooner.count) == (1, 1)
 
 
-def test_a_cleared_deadline_never_comes() -> None:
+def test_a_deadline_that_was_taken_back_never_comes() -> None:
     clock, entry = FakeClock(), Entry()
     deadlines = Deadlines(clock)
     deadlines.set(entry, 10)
-    deadlines.clear(entry)
+    entry.deadline = inf
     passed(clock, deadlines, 100)
     assert entry.count == 0
     deadlines.set(entry, 10)
     passed(clock, deadlines, 12)
     assert entry.count == 1
+
+
+def test_what_is_gone_is_not_kept() -> None:
+    clock, entry = FakeClock(), Entry()
+    deadlines = Deadlines(clock)
+    deadlines.remove(entry)
+    deadlines.set(entry, 90)
+    deadlines.set(entry, 10)
+    gone = weakref.ref(entry)
+    deadlines.remove(entry)
+    del entry
+    assert gone() is None
 
 
 def test_nothing_sleeps_while_there_are_no_deadlines() -> None:
