@@ -31,7 +31,9 @@ from dray.server.auth.token_file import TokenFile
 from dray.server.auth.token_requests import TokenRequests
 from dray.server.bootstrap import bootstrap
 from dray.server.call import Call
+from dray.server.custom.definitions import DefinitionKeeper
 from dray.server.documents import Documents
+from dray.server.event_keeper import EventKeeper
 from dray.server.health import Health
 from dray.server.http.limits import Limits
 from dray.server.http.listener import Listener
@@ -149,7 +151,9 @@ class Server:
         self._keeper = NamespaceKeeper(
             self._internal, state, store, self.authority.certificate.decode()
         )
+        self._events = EventKeeper(state, store, clock)
         self._roles = RoleKeeper(self._internal, state, store)
+        self._definitions = DefinitionKeeper(self.services, changed=self.lanes.finish_all)
         self.services.after_create[Namespace] = self._keeper.welcome
         self._tasks: list[asyncio.Task[None]] = []
         self._listener: Listener | None = None
@@ -181,6 +185,7 @@ class Server:
         """Create what must be there, then listen."""
         settings = self._settings
         await bootstrap(self._internal, self._state)
+        self._definitions.load()
         names = _names(settings.host, settings.names)
         files = self.authority.server_certificate(names)
         context = server_context(
@@ -199,6 +204,8 @@ class Server:
             asyncio.create_task(self.lanes.keep(), name="watches"),
             asyncio.create_task(self._keeper.run(), name="namespaces"),
             asyncio.create_task(self._roles.run(), name="roles"),
+            asyncio.create_task(self._events.run(), name="events"),
+            asyncio.create_task(self._definitions.run(), name="definitions"),
         ]
         self._phase = "running"
 
