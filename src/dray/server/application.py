@@ -28,7 +28,7 @@ from dray.server.negotiation import (
     Offers,
     negotiate,
 )
-from dray.server.refusals import method_not_allowed, no_such_resource
+from dray.server.refusals import method_not_allowed, no_such_resource, not_found
 from dray.server.registry import Served
 from dray.server.resources import Resource
 from dray.server.routing import Route, route
@@ -148,7 +148,7 @@ class Application:
             raise method_not_allowed()
         served = registry.find(where.group, where.version, where.resource)
         if served is None:
-            if not registry.has_group(where.group):
+            if not registry.has_builtin_group(where.group):
                 return _PLAIN_NOT_FOUND
             raise no_such_resource()
         if where.surplus:
@@ -172,7 +172,7 @@ class Application:
             return self._main_verb(served, where)
         subresource = resource.subresource(where.subresource)
         if subresource is None:
-            raise no_such_resource()
+            raise not_found(resource, where.name) if resource.custom else no_such_resource()
         if where.verb not in subresource.verbs:
             raise method_not_allowed()
         own = self._subresources.get((resource.plural, where.subresource, where.verb))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
+from dray.api.apiextensions import CustomResourceDefinition
 from dray.api.core import NAMESPACE_PHASE_TERMINATING, Namespace, Pod
 from dray.api.meta import DeleteOptions, ObjectMeta
 from dray.api.scheduling import PriorityClass
@@ -26,6 +27,7 @@ from dray.errors import (
 )
 from dray.server.admission.request import AdmissionRequest, Operation
 from dray.server.call import Call
+from dray.server.custom.definition_status import ending_definition
 from dray.server.models.traits import ORPHANING_KINDS
 from dray.server.options import FOREGROUND, ORPHAN
 from dray.server.refusals import conflict, forbidden, modified
@@ -157,6 +159,8 @@ def _ending(call: Call, old: Any, options: DeleteOptions, now: Time) -> Any | No
     finalizers = _finalizers(call, metadata, options)
     if isinstance(old, Namespace):
         return _ending_namespace(old, finalizers, now)
+    if isinstance(old, CustomResourceDefinition):
+        return ending_definition(old, finalizers, now)
     grace = _pod_grace(old, options) if isinstance(old, Pod) else 0
     if metadata.deletion_timestamp is not None:
         return _ending_sooner(old, finalizers, grace, now)

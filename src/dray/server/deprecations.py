@@ -26,6 +26,8 @@ _DEPRECATED_KINDS: Final[Mapping[tuple[str, str, str], tuple[int, int] | None]] 
 
 def deprecation_of(resource: Resource) -> str | None:
     """The warning that goes with every answer, if the version is deprecated."""
+    if resource.custom:
+        return resource.deprecation
     version = (resource.group, resource.version)
     kind = (*version, resource.kind)
     since = _DEPRECATED_KINDS[kind] if kind in _DEPRECATED_KINDS else _DEPRECATED.get(version)

@@ -26,7 +26,7 @@ from dray.server.negotiation import DISCOVERY, DOCUMENTS, Encoding, Form, negoti
 from dray.server.resources import Resource, Subresource
 from dray.server.yaml_output import to_yaml
 
-__all__ = ["KUBERNETES_VERSION", "Discovery", "version_document"]
+__all__ = ["KUBERNETES_VERSION", "Discovery", "maturity", "version_document"]
 
 # Whose behaviour the server has. Clients compare major and minor with their own.
 KUBERNETES_VERSION: Final = (1, 37, 1)
@@ -200,7 +200,7 @@ def _by_group(resources: Iterable[Resource]) -> dict[str, dict[str, list[Resourc
     for resource in sorted(resources, key=lambda resource: resource.plural):
         found.setdefault(resource.group, {}).setdefault(resource.version, []).append(resource)
     return {
-        group: {version: found[group][version] for version in sorted(found[group], key=_maturity)}
+        group: {version: found[group][version] for version in sorted(found[group], key=maturity)}
         for group in sorted(found, key=lambda group: (_GROUP_RANK.get(group, len(_GROUPS)), group))
     }
 
@@ -219,7 +219,7 @@ _STAGES: Final = {None: 0, "beta": 1, "alpha": 2}
 
 
 @lru_cache(maxsize=1024)
-def _maturity(version: str) -> tuple[int, int, int, str]:
+def maturity(version: str) -> tuple[int, int, int, str]:
     """Sorts stable before beta before alpha, newer before older, and names of no such form last."""
     match = _VERSION.fullmatch(version)
     if match is None:
@@ -259,15 +259,32 @@ def _entry(resource: Resource, stored_version: str) -> dict[str, Any]:
         "singularName": resource.singular,
         "namespaced": resource.namespaced,
         "kind": resource.kind,
-        "verbs": sorted(resource.verbs),
+        "verbs": _verbs(resource),
     }
     if resource.short_names:
         entry["shortNames"] = list(resource.short_names)
     if resource.categories:
         entry["categories"] = list(resource.categories)
-    if "list" in resource.verbs:
+    if "list" in resource.verbs and not resource.custom:
         entry["storageVersionHash"] = _storage_version_hash(resource, stored_version)
     return entry
+
+
+def _verbs(resource: Resource) -> list[str]:
+    # What users define lists them in upstream's order, which is none.
+    return list(_CUSTOM_VERBS) if resource.custom else sorted(resource.verbs)
+
+
+_CUSTOM_VERBS: Final = (
+    "delete",
+    "deletecollection",
+    "get",
+    "list",
+    "patch",
+    "create",
+    "update",
+    "watch",
+)
 
 
 def _sub_entry(resource: Resource, subresource: Subresource) -> dict[str, Any]:
@@ -308,7 +325,7 @@ def _aggregated_entry(resource: Resource) -> dict[str, Any]:
         "responseKind": _response_kind(resource.kind),
         "scope": "Namespaced" if resource.namespaced else "Cluster",
         "singularResource": resource.singular,
-        "verbs": sorted(resource.verbs),
+        "verbs": _verbs(resource),
     }
     if resource.short_names:
         entry["shortNames"] = list(resource.short_names)

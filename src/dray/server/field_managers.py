@@ -17,6 +17,7 @@ from dray.api.schemas import schema_of
 from dray.api.wire import Time, replace
 from dray.errors import APIError, BadRequest, DrayError, InternalError
 from dray.server.call import Call
+from dray.server.custom.model import CustomModel
 from dray.server.models.model import Model
 from dray.server.options import WriteOptions
 from dray.server.patching.field_manager import FieldManager
@@ -147,7 +148,7 @@ def _make_manager(model: Model, resource: Resource, subresource: str) -> FieldMa
         resource.kind,
         subresource=subresource,
         reset_fields=_filters(resource, model, reset),
-        convert=_convert,
+        convert=model.convert if isinstance(model, CustomModel) else _convert,
         schema_for=schema_for,
     )
 

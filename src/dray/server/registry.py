@@ -93,6 +93,7 @@ class Served:
     prefix: str  # of its keys; versions of a kind share one, and so do the two faces of events
     kind: Kind | None = None  # of built-in ones
     printer: Printer | None = None  # of custom ones, whose definition says their columns
+    selectable: tuple[str, ...] | None = None  # and which of their fields can be asked for
 
 
 def prefix_of(group: str, plural: str) -> str:
@@ -130,6 +131,9 @@ class Registry:
 
     def has_group(self, group: str) -> bool:
         return group in self._groups
+
+    def has_builtin_group(self, group: str) -> bool:
+        return any(path[0] == group for path in self._builtin)
 
     def has_version(self, group: str, version: str) -> bool:
         return any(path[:2] == (group, version) for path in self._by_path)

@@ -53,6 +53,10 @@ class Resource:
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     subresources: tuple[Subresource, ...] = ()
+    # Of kinds that users define, whose definition may choose them.
+    list_name: str = ""
+    deprecation: str | None = None
+    custom: bool = False
 
     @property
     def api_version(self) -> str:
@@ -60,7 +64,7 @@ class Resource:
 
     @property
     def list_kind(self) -> str:
-        return f"{self.kind}List"
+        return self.list_name or f"{self.kind}List"
 
     @property
     def qualified(self) -> str:

@@ -75,7 +75,9 @@ def select(served: Served, namespace: str, labels: str, fields: str) -> Selectio
             if not str(error.rule).startswith("unable")
             else str(error.rule)
         ) from error
-    matcher = field_matcher(resource, fields) if fields else EVERY_OBJECT
+    matcher = EVERY_OBJECT
+    if fields:
+        matcher = field_matcher(resource, fields, selectable=served.selectable)
     return Selection(served.prefix, namespace if resource.namespaced else "", selector, matcher)
 
 

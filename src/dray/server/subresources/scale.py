@@ -17,6 +17,7 @@ from dray.api.wire import replace
 from dray.errors import BadRequest, DecodeError, FieldError, FieldErrorType, Invalid
 from dray.server.answers import document
 from dray.server.call import Call
+from dray.server.custom.scale import custom_scale, with_replicas
 from dray.server.http.messages import Answer
 from dray.server.negotiation import PatchType, patch_type
 from dray.server.options import write_options
@@ -56,6 +57,8 @@ async def get_scale(call: Call) -> Answer:
     if record is None:
         raise not_found(call.resource, call.route.name)
     workload = call.model.load(record.value, record.revision)
+    if call.resource.custom:
+        return document(call, 200, encode(custom_scale(call.model, workload, required=True)))
     return document(call, 200, encode(scale_of(workload)))
 
 
@@ -96,25 +99,34 @@ async def _write(call: Call, options_kind: str, change: Any) -> Answer:
     if record is None:
         raise not_found(call.resource, call.route.name)
     old = call.model.load(record.value, record.revision)
-    wanted: Scale = change(scale_of(old))
+    wanted: Scale = change(_scale(call, old))
     if wanted.metadata.name != old.metadata.name:
         raise BadRequest(
             f"the name of the object ({wanted.metadata.name}) does not match the name on the URL "
             f"({old.metadata.name})"
         )
     replicas = wanted.spec.replicas
-    if replicas < 0:
+    if replicas < 0 and not call.resource.custom:
         told = "must be greater than or equal to 0"
         error = FieldError(FieldErrorType.INVALID, "spec.replicas", replicas, told)
         raise Invalid("autoscaling", "Scale", old.metadata.name, [error])
 
     def scaled(stored: Any) -> Any:
-        metadata = replace(stored.metadata, resource_version=wanted.metadata.resource_version or "")
+        version = wanted.metadata.resource_version or stored.metadata.resource_version
+        metadata = replace(stored.metadata, resource_version=version)
+        if call.resource.custom:
+            return with_replicas(call.model, replace(stored, metadata=metadata), replicas)
         return replace(stored, metadata=metadata, spec=replace(stored.spec, replicas=replicas))
 
-    written: Written = await replace_object(call, record, scaled, options, call.now())
+    written: Written = await replace_object(
+        call, record, scaled, options, call.now(), subresource="scale" * call.resource.custom
+    )
     revision = str(written.revision)
     shown = replace(
         written.object, metadata=replace(written.object.metadata, resource_version=revision)
     )
-    return document(call, 200, encode(scale_of(shown)))
+    return document(call, 200, encode(_scale(call, shown)))
+
+
+def _scale(call: Call, workload: Any) -> Scale:
+    return custom_scale(call.model, workload) if call.resource.custom else scale_of(workload)

@@ -200,6 +200,14 @@ class Lanes:
             watcher.channel.write(error_line(error))
         self.finish(watcher)
 
+    def finish_all(self, group: str, plural: str) -> None:
+        """End every watch of a resource properly, in all its versions."""
+        for lane in list(self._lanes.values()):
+            for watcher in list(lane.watchers):
+                resource = watcher.interest.served.resource
+                if (resource.group, resource.plural) == (group, plural):
+                    self.finish(watcher)
+
     # The start of a watch ----------------------------------------------------------------------
 
     async def begin(self, watcher: Watcher, records: Sequence[Record], *, marks_end: bool) -> None:
