@@ -8,10 +8,10 @@ STAMP := $(VENV)/.installed
 UV := $(shell command -v uv 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv check test quick demo bench fmt docs oracle clean
+.PHONY: help venv check test quick durability demo bench fmt docs oracle clean
 
 help: ## Show this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
 venv: $(STAMP) ## Make the virtual environment
 
@@ -37,6 +37,10 @@ test: venv ## All tests
 
 quick: venv ## The tests that take no time, for while you work
 	$(BIN)/python -m pytest -m "not slow"
+
+durability: venv ## Kill, cut off and corrupt stores many times over
+	DRAY_DURABILITY_KILLS=300 DRAY_DURABILITY_POWER_FAILURES=2000 DRAY_DURABILITY_FLIPS=1000 \
+	  $(BIN)/python -m pytest tests/e2e/test_store_durability.py
 
 demo: venv ## Show what dray can do today
 	$(BIN)/python examples/demo.py

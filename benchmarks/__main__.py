@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import allocator_fleet, allocator_hard, resource_slice, selectors
+from benchmarks import (
+    allocator_fleet,
+    allocator_hard,
+    http,
+    resource_slice,
+    selectors,
+    server,
+    store,
+)
 
 
 def main() -> None:
@@ -14,6 +22,9 @@ def main() -> None:
         selectors.main(),
         allocator_hard.main(),
         allocator_fleet.main(),
+        store.main(),
+        http.main(),
+        server.main(),
     ]
     sys.exit(0 if all(held) else 1)
 
