@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -81,10 +81,20 @@ def manager_of(api_version: str, kind: str, subresource: str, reset: str) -> Fie
 
 def replay(request: Object, answer: Object, reset: str) -> Iterator[tuple[int, Object, Object]]:
     """For each step, what dray says and what upstream said."""
+
+    def manager_for(step: Object) -> FieldManager:
+        api_version = step.get("apiVersion", request["apiVersion"])
+        return manager_of(api_version, request["kind"], step.get("subresource", ""), reset)
+
+    return replay_with(manager_for, request, answer)
+
+
+def replay_with(
+    manager_for: Callable[[Object], FieldManager], request: Object, answer: Object
+) -> Iterator[tuple[int, Object, Object]]:
     live: Object | None = None
     for index, (step, told) in enumerate(zip(request["steps"], answer["steps"], strict=True)):
-        api_version = step.get("apiVersion", request["apiVersion"])
-        manager = manager_of(api_version, request["kind"], step.get("subresource", ""), reset)
+        manager = manager_for(step)
         live = told.get("live", live)
         time = f"2020-01-01T00:00:{index:02}Z"
         if step["verb"] == "apply":

@@ -39,6 +39,7 @@ PRIMITIVES = ["finalizers", "podCIDRs"]
 
 def sequences(rng: Random, count: int) -> Iterator[Piece]:
     makers = [ordinary] * 12 + [crowded, forgetful, given_owners, migrated, refused, mixed_versions]
+    makers.append(resized)
     for index in range(count):
         yield makers[index % len(makers)](rng)
 
@@ -179,6 +180,19 @@ def mixed_versions(rng: Random) -> Piece:
         step = later(rng, kind, version) if index else first(rng, kind, version)
         steps.append(step | {"apiVersion": version})
     return asked(kind, "resource.k8s.io/v1", steps)
+
+
+def resized(rng: Random) -> Piece:
+    """Endpoints through which only some fields of a pod change hands."""
+    steps = [first(rng, "Pod", "v1")]
+    for _ in range(rng.randint(2, 4)):
+        step = later(rng, "Pod", "v1")
+        step["subresource"] = rng.choice(["resize", "ephemeralcontainers", "status", "resize"])
+        if step["subresource"] == "ephemeralcontainers":
+            debuggers = [{"name": f"debug-{n}", "image": "i:1"} for n in range(rng.randint(1, 2))]
+            step["object"] = laid_over(step["object"], {"spec": {"ephemeralContainers": debuggers}})
+        steps.append(step)
+    return asked("Pod", "v1", steps)
 
 
 def asked(kind: str, version: str, steps: list[Piece]) -> Piece:

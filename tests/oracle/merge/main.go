@@ -20,6 +20,7 @@ type request struct {
 	Document   json.RawMessage `json:"document"`
 	Patch      json.RawMessage `json:"patch"`
 	Steps      []step          `json:"steps"`
+	Schema     json.RawMessage `json:"schema"`
 }
 
 func main() {
@@ -61,6 +62,8 @@ func answer(asked request) (said any) {
 		return strategicMerge(asked)
 	case "sequence":
 		return sequence(asked)
+	case "custom":
+		return customSequence(asked)
 	case "resetFields":
 		return resetFieldsOf(asked.Kind)
 	}

@@ -43,7 +43,7 @@ type step struct {
 // known from one of the clock.
 var epoch = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
-var types = func() managedfields.TypeConverter {
+var models = func() map[string]*spec.Schema {
 	names := openapi.NewDefinitionNamer(legacyscheme.Scheme)
 	config := &openapicommon.OpenAPIV3Config{
 		Info:              &spec.Info{},
@@ -64,7 +64,11 @@ var types = func() managedfields.TypeConverter {
 	if err != nil {
 		panic(err)
 	}
-	converter, err := managedfields.NewTypeConverter(built, false)
+	return built
+}()
+
+var types = func() managedfields.TypeConverter {
+	converter, err := managedfields.NewTypeConverter(models, false)
 	if err != nil {
 		panic(err)
 	}

@@ -23,6 +23,8 @@ SELF: Final = "."
 
 # Names of containers, conditions and finalizers repeat without end; one entry is some 200 bytes.
 _REMEMBERED_MAX: Final = 16_384
+# Longer ones are not remembered, or a client could fill memory with them.
+_REMEMBERED_CHARACTERS_MAX: Final = 256
 
 
 def field(name: str) -> str:
@@ -43,9 +45,14 @@ def member(value: Any) -> str:
     return "v:" + json_of(value)
 
 
-@lru_cache(maxsize=_REMEMBERED_MAX)
 def canonical(text: str) -> str | None:
     """The step a client wrote, in the one form we write; None if it is of a kind we do not know."""
+    if len(text) > _REMEMBERED_CHARACTERS_MAX:
+        return _canonical(text)
+    return _canonical_remembered(text)
+
+
+def _canonical(text: str) -> str | None:
     if len(text) < 2 or text[1] != ":":
         raise ParseError(text, "a path element starts with its kind and a colon")
     kind, rest = text[0], text[2:]
@@ -69,9 +76,17 @@ def canonical(text: str) -> str | None:
     return "k:" + json_of(value)
 
 
-@lru_cache(maxsize=_REMEMBERED_MAX)
+_canonical_remembered = lru_cache(_REMEMBERED_MAX)(_canonical)
+
+
 def order(step: str) -> tuple[Any, ...]:
     """Sorts steps as upstream does: itself, fields, keys, values, indices."""
+    if len(step) > _REMEMBERED_CHARACTERS_MAX:
+        return _order(step)
+    return _order_remembered(step)
+
+
+def _order(step: str) -> tuple[Any, ...]:
     if step == SELF:
         return (0,)
     kind, rest = step[0], step[2:]
@@ -83,6 +98,9 @@ def order(step: str) -> tuple[Any, ...]:
     if kind == "v":
         return (3, _order_of_value(json.loads(rest)))
     return (4, int(rest))
+
+
+_order_remembered = lru_cache(_REMEMBERED_MAX)(_order)
 
 
 def show_path(path: Sequence[str]) -> str:

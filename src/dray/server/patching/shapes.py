@@ -193,6 +193,8 @@ def shape_of(schema: Schema) -> Shape:
     known = _shapes.get(id(schema))
     if known is not None:
         return known[1]
+    if isinstance(schema, StructOf) and _says_nothing(schema):
+        return DEDUCED
     if len(_shapes) >= SHAPES_MAX:
         _shapes.clear()
     if isinstance(schema, ListOf):
@@ -202,6 +204,11 @@ def shape_of(schema: Schema) -> Shape:
         shape = Shape(Kind.OBJECT, schema, leaf=schema.atomic)
     _shapes[id(schema)] = schema, shape
     return shape
+
+
+def _says_nothing(schema: StructOf) -> bool:
+    """Whether a schema preserves whatever is there and declares nothing, not even an object."""
+    return schema.preserves_unknown and not schema.atomic and not schema.fields
 
 
 _LISTS: Final = {ListType.ATOMIC: Kind.LIST, ListType.SET: Kind.SET, ListType.MAP: Kind.KEYED}

@@ -56,3 +56,9 @@ def test_a_path_is_shown_as_conflicts_name_it() -> None:
     path = ["f:spec", "f:containers", 'k:{"name":"a"}', "f:args", "i:0"]
     assert show_path(path) == '.spec.containers[name="a"].args[0]'
     assert show_path(["f:metadata", "f:finalizers", 'v:"x"']) == '.metadata.finalizers[="x"]'
+
+
+def test_long_elements_sort_and_become_canonical_like_short_ones() -> None:
+    long = "x" * 10_000
+    assert canonical(f'k:{{"b": 1, "a": "{long}"}}') == key({"a": long, "b": 1})
+    assert min(member(long + "b"), member(long + "a"), key=order) == member(long + "a")

@@ -30,6 +30,11 @@ def test_fields_nobody_declared_are_as_their_values_are() -> None:
     assert DEDUCED.kind is Kind.DEDUCED
 
 
+def test_a_schema_that_declares_nothing_may_not_even_be_of_an_object() -> None:
+    assert shape_of(StructOf("", dict, preserves_unknown=True)) is DEDUCED
+    assert shape_of(StructOf("", dict, preserves_unknown=True, atomic=True)).kind is Kind.OBJECT
+
+
 def test_an_item_is_found_by_its_keys_in_the_order_of_their_names() -> None:
     assert PORTS.step_of({"protocol": "UDP", "port": 53}) == 'k:{"port":53,"protocol":"UDP"}'
 
