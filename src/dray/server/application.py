@@ -225,7 +225,8 @@ def _is_placed(resource: Resource, where: Route) -> bool:
         return False  # what is not stored has no name
     if resource.namespaced:
         return bool(where.namespace) or not where.name
-    return not where.namespace or resource.plural == "namespaces"
+    # A namespace is, to itself, the namespace it is in.
+    return not where.namespace or (resource.kind == "Namespace" and where.namespace == where.name)
 
 
 def _fits(resource: Resource, where: Route) -> bool:

@@ -73,7 +73,7 @@ class Discovery:
         other_paths: Sequence[str] = (),
     ) -> None:
         """`server_address` is host:port as clients see it; `other_paths` are for the list at /."""
-        self._server_address = server_address
+        self.server_address = server_address
         self._other_paths = tuple(other_paths)
         self._version = version_document()
         self._groups: dict[str, dict[str, list[Resource]]] = {}
@@ -152,7 +152,7 @@ class Discovery:
         }
 
     def _legacy_root(self) -> dict[str, Any]:
-        address = {"clientCIDR": "0.0.0.0/0", "serverAddress": self._server_address}
+        address = {"clientCIDR": "0.0.0.0/0", "serverAddress": self.server_address}
         return {
             "kind": "APIVersions",
             "versions": list(self._groups.get("", {"v1": []})),

@@ -34,6 +34,11 @@ class Documents:
         self._open_api = OpenAPI(registry.resources)
         self._generation = registry.generation
 
+    def answer_at(self, address: str) -> None:
+        """Tell clients to come here, host and port, from now on."""
+        self._discovery.server_address = address
+        self._discovery.replace(self._registry.resources)
+
     async def __call__(self, request: Request) -> Response | None:
         """The document, or None if the path names none."""
         if self._generation != self._registry.generation:

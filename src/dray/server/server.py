@@ -200,6 +200,7 @@ class Server:
             limits=settings.limits,
         )
         await self._listener.start()
+        self._documents.answer_at(self.url.removeprefix("https://"))
         self._tasks = [
             asyncio.create_task(self.lanes.keep(), name="watches"),
             asyncio.create_task(self._keeper.run(), name="namespaces"),

@@ -132,6 +132,8 @@ def _taken(call: Call, name: str, key: str) -> APIError:
 def complete_metadata(call: Call, metadata: ObjectMeta, now: Time) -> ObjectMeta:
     """The metadata of a new object: what is the server's to say, it says."""
     name = metadata.name
+    if not name and not metadata.generate_name and call.resource.kind == "LimitRange":
+        name = call.services.entropy.uid()  # nobody ever asks for one by name
     if not name and metadata.generate_name:
         base = metadata.generate_name[:_GENERATED_BASE_MAX]
         name = base + call.services.entropy.name_suffix()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from dray.api.codec import parse_plain
+from dray.api.codec import encode, parse_plain
 from dray.api.wire import Time
 from dray.errors import BadRequest, DecodeError, FieldError, FieldErrorType, Invalid, shorten
 from dray.server.bodies import judge_strictness
@@ -83,7 +83,8 @@ def _read(call: Call, document: Any, options: WriteOptions, now: Time) -> Any:
     if not isinstance(document, dict):
         raise BadRequest("the patch leaves no object")
     try:
-        reading = call.model.read(document, call.resource, now)
+        # As bytes, numbers mean what they mean in any body, and the decoder is quickest.
+        reading = call.model.read(encode(document), call.resource, now)
     except BadRequest as error:
         raise _unusable(document, str(error)) from error
     if reading.problems and options.strictness == "Strict":
