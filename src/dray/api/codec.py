@@ -42,6 +42,7 @@ __all__ = [
     "encode",
     "parse_json",
     "parse_plain",
+    "read_quickly",
     "to_builtins",
 ]
 
@@ -258,7 +259,7 @@ def _quick_decoder(kind: type[S]) -> tuple[msgspec.json.Decoder[S], bool]:
     """The decoder, and whether the type carries JSON that it does not look into."""
     found = _quick_decoders.get(kind)
     if found is None:
-        decoder = msgspec.json.Decoder(kind, dec_hook=_read_quickly)
+        decoder = msgspec.json.Decoder(kind, dec_hook=read_quickly)
         found = _quick_decoders[kind] = (decoder, shape_of(kind).carries())
     return found
 
@@ -266,7 +267,8 @@ def _quick_decoder(kind: type[S]) -> tuple[msgspec.json.Decoder[S], bool]:
 # Quantities and times repeat: a slice writes the same few hundreds of times over. Remembering by
 # text spares the call; longer texts are left to the exact path, which bounds what is remembered.
 @lru_cache(maxsize=8192)
-def _read_quickly(kind: type[Any], value: Any) -> Any:
+def read_quickly(kind: type[Any], value: Any) -> Any:
+    """What a quick decoder makes of a text that stands for a quantity or a time."""
     # Only the plainest form: numbers and everything else unusual is for the exact path as well.
     is_plain = type(value) is str and len(value) <= _REMEMBERED_CHARACTERS_MAX
     if not is_plain or kind is UnknownFields:

@@ -31,7 +31,6 @@ from dray.api.core import (
     ResourceQuota,
     Secret,
 )
-from dray.api.pod_defaults import rounded_up
 from dray.api.quantity import Quantity
 from dray.api.rbac import (
     API_GROUP,
@@ -41,6 +40,7 @@ from dray.api.rbac import (
     RoleBinding,
     Subject,
 )
+from dray.api.resource_lists import rounded_up
 from dray.api.scheduling import PriorityClass
 
 __all__ = ["LABEL_METADATA_NAME", "PLAIN_DEFAULTS"]

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from dray.api._edit import edit
+from dray.api.carried import held_by, read_part, write_part
 from dray.api.wire import Struct
 
 __all__ = ["drop_unknown"]
@@ -22,6 +23,11 @@ S = TypeVar("S", bound=Struct)
 def drop_unknown(struct: S) -> S:
     """The struct without unknown fields anywhere in it, or itself if there are none."""
     changes = {name: _prune(getattr(struct, name)) for name in struct.__struct_fields__}
+    for name, kind in held_by(type(struct)).items():
+        part = read_part(changes[name], kind)
+        pruned = _prune(part)
+        if pruned is not part:
+            changes[name] = write_part(pruned)
     changes["unknown_fields"] = msgspec.UNSET
     return edit(struct, **changes)
 

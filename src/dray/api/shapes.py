@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from typing import Annotated, Any, Final, Protocol, Union, get_args, get_origin
 
 import msgspec
@@ -18,10 +19,10 @@ from msgspec import NODEFAULT, UNSET, Meta, UnsetType
 
 from dray.api.meta import ManagedFieldsEntry
 from dray.api.quantity import Quantity
-from dray.api.wire import UNKNOWN_MEMBER, MicroTime, Struct, Time, UnknownFields
+from dray.api.wire import UNKNOWN_MEMBER, Holds, MicroTime, Struct, Time, UnknownFields
 from dray.errors import DecodeError, InternalError, ParseError, quote, shorten
 
-__all__ = ["JSONNumber", "JSONObject", "Notes", "Shape", "StructShape", "shape_of"]
+__all__ = ["JSONNumber", "JSONObject", "Notes", "Shape", "StructShape", "shape_for", "shape_of"]
 
 # A hostile document can repeat or invent members without end; nobody reads past the first few.
 NOTES_MAX: Final = 100
@@ -183,6 +184,18 @@ class _CarriedShape:
         return msgspec.Raw(_dump(value))
 
 
+class _PartShape(_CarriedShape):
+    """Carried JSON that has a type: read as that type to be judged, and kept as it came."""
+
+    def __init__(self, inner: Shape) -> None:
+        self._inner = inner
+
+    def read(self, value: Any, notes: Notes) -> Any:
+        if value is not None and self._inner.read(value, notes) is REFUSED:
+            return REFUSED
+        return super().read(value, notes)
+
+
 class _ListShape:
     zero: Any = ()
 
@@ -273,7 +286,7 @@ class StructShape:
                 unknown[str(key)] = item
                 if len(notes.unknown) < NOTES_MAX:
                     notes.unknown.append(notes.where(str(key)))
-            elif item is not None or known[1] is _CARRIED:
+            elif item is not None or isinstance(known[1], _CarriedShape):
                 path.append(key)
                 member = known[1].read(item, notes)
                 path.pop()
@@ -342,12 +355,21 @@ def shape_of(kind: type[Struct]) -> StructShape:
     return shape
 
 
+@cache
+def shape_for(annotation: Any) -> Shape:
+    """The shape of any type a field may have."""
+    return _shape(annotation)
+
+
 def _shape(annotation: Any) -> Shape:
     if annotation in _SCALARS:
         return _SCALARS[annotation]
     origin = get_origin(annotation)
     arguments = get_args(annotation)
     if origin is Annotated:
+        held = next((item.kind for item in arguments[1:] if isinstance(item, Holds)), None)
+        if held is not None:
+            return _PartShape(_shape(held))
         bounds = next(item for item in arguments[1:] if isinstance(item, Meta))
         return _IntShape(bounds.ge, bounds.le)  # type: ignore[arg-type]  # only Int32 and Int64 use Annotated
     if origin is tuple:

@@ -10,8 +10,9 @@ JSON in step, so that no code outside this package deals with raw dicts:
 - A member that the type does not declare lands in `unknown_fields` of the very struct it was in,
   and is written back from there, so it survives decoding, `replace` and encoding.
 
-Fields that dray carries but never looks into are declared `Carried`: their JSON is kept as it
-came. Upstream counterparts: the struct tags of k8s.io/api, metav1.Time,
+Fields that are kept as the JSON they came in are declared `Carried`. Where it is known what they
+hold, the annotation says so (`Holds`): the exact decoder then looks inside, and `dray.api.carried`
+reads them for whoever does. Upstream counterparts: the struct tags of k8s.io/api, metav1.Time,
 runtime.RawExtension.
 """
 
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache, total_ordering
 from typing import (
@@ -41,6 +43,7 @@ from dray.errors import ParseError
 __all__ = [
     "NULL",
     "Carried",
+    "Holds",
     "Int32",
     "Int64",
     "MicroTime",
@@ -67,6 +70,13 @@ else:
     Carried = msgspec.Raw
 
 NULL: Final = msgspec.Raw(b"null")
+
+
+@dataclass(frozen=True, slots=True)
+class Holds:
+    """What carried JSON is to be read as, for `Annotated[Carried, Holds(tuple[Volume, ...])]`."""
+
+    kind: Any
 
 
 class UnknownFields:

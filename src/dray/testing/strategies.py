@@ -15,8 +15,9 @@ import msgspec
 from hypothesis import strategies as st
 from msgspec import Meta
 
+from dray.api.codec import encode
 from dray.api.quantity import Quantity
-from dray.api.wire import MicroTime, Struct, Time, UnknownFields
+from dray.api.wire import Holds, MicroTime, Struct, Time, UnknownFields
 
 __all__ = ["json_objects", "json_values", "quantities", "structs", "texts", "times"]
 
@@ -106,6 +107,9 @@ def _strategy(annotation: Any, unknown: bool) -> st.SearchStrategy[Any]:
     if annotation is msgspec.Raw:
         return json_values().map(_carried)
     if origin is Annotated:
+        held = next((item.kind for item in arguments[1:] if isinstance(item, Holds)), None)
+        if held is not None:
+            return st.none() | st.deferred(lambda: _strategy(held, unknown)).map(_part)
         bounds = next(item for item in arguments[1:] if isinstance(item, Meta))
         return st.integers(bounds.ge, bounds.le)  # type: ignore[arg-type]  # always whole numbers
     if origin is tuple:
@@ -118,6 +122,10 @@ def _strategy(annotation: Any, unknown: bool) -> st.SearchStrategy[Any]:
         )
     # Late, so that a type may contain itself; rarely there, so that values stay small.
     return st.deferred(lambda: structs(annotation, unknown=unknown))
+
+
+def _part(value: Any) -> msgspec.Raw:
+    return msgspec.Raw(encode(value))
 
 
 def _carried(value: Any) -> msgspec.Raw:

@@ -1,7 +1,7 @@
 """core/v1: pods, nodes, namespaces and what goes with them.
 
-Everything of a Pod and a Node that dray understands has a type; volumes, probes, security
-contexts and the like are carried. Services and volumes as kinds of their own are not built.
+Volumes, probes, security contexts and the like are carried as JSON; their types are in `parts`.
+Services and volumes as kinds of their own are not built.
 Upstream counterpart: k8s.io/api/core/v1.
 """
 

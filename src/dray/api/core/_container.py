@@ -5,13 +5,16 @@ Upstream counterpart: Container and EphemeralContainer in k8s.io/api/core/v1.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Annotated, Final
 
 from msgspec import field
 
 from dray.api.core._environment import EnvFromSource, EnvVar
+from dray.api.core._probe import Lifecycle, Probe
 from dray.api.core._resources import ResourceRequirements
-from dray.api.wire import Carried, Int32, Struct, always
+from dray.api.core._security import SecurityContext
+from dray.api.core._volume import VolumeDevice, VolumeMount
+from dray.api.wire import Carried, Holds, Int32, Struct, always
 
 __all__ = [
     "CONTAINER_RESTART_POLICY_ALWAYS",
@@ -98,16 +101,16 @@ class Container(Struct):
     resize_policy: tuple[ContainerResizePolicy, ...] = ()
     restart_policy: str | None = None
     restart_policy_rules: tuple[ContainerRestartRule, ...] = ()
-    volume_mounts: Carried = None
-    volume_devices: Carried = None
-    liveness_probe: Carried = None
-    readiness_probe: Carried = None
-    startup_probe: Carried = None
-    lifecycle: Carried = None
+    volume_mounts: Annotated[Carried, Holds(tuple[VolumeMount, ...])] = None
+    volume_devices: Annotated[Carried, Holds(tuple[VolumeDevice, ...])] = None
+    liveness_probe: Annotated[Carried, Holds(Probe)] = None
+    readiness_probe: Annotated[Carried, Holds(Probe)] = None
+    startup_probe: Annotated[Carried, Holds(Probe)] = None
+    lifecycle: Annotated[Carried, Holds(Lifecycle)] = None
     termination_message_path: str = ""
     termination_message_policy: str = ""
     image_pull_policy: str = ""
-    security_context: Carried = None
+    security_context: Annotated[Carried, Holds(SecurityContext)] = None
     stdin: bool = False
     stdin_once: bool = False
     tty: bool = False

@@ -6,19 +6,22 @@ Upstream counterpart: k8s.io/api/core/v1.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Annotated, Final
 
 from msgspec import field
 
 from dray.api.core._affinity import Affinity, TopologySpreadConstraint
 from dray.api.core._container import Container, EphemeralContainer
+from dray.api.core._host_names import HostAlias, PodDNSConfig
 from dray.api.core._pod_status import PodStatus
 from dray.api.core._reference import LocalObjectReference
 from dray.api.core._resources import ResourceRequirements
+from dray.api.core._security import PodSecurityContext
 from dray.api.core._taint import Toleration
+from dray.api.core._volume import Volume
 from dray.api.meta import ListMeta, Object, ObjectMeta
 from dray.api.quantity import Quantity
-from dray.api.wire import Carried, Int32, Int64, Struct, always
+from dray.api.wire import Carried, Holds, Int32, Int64, Struct, always
 
 __all__ = [
     "PREEMPT_LOWER_PRIORITY",
@@ -88,7 +91,7 @@ class EvictionResponder(Struct):
 class PodSpec(Struct):
     """What to run, where it may run, and how."""
 
-    volumes: Carried = None
+    volumes: Annotated[Carried, Holds(tuple[Volume, ...])] = None
     init_containers: tuple[Container, ...] = ()
     containers: tuple[Container, ...] | None = always(None)
     ephemeral_containers: tuple[EphemeralContainer, ...] = ()
@@ -105,17 +108,17 @@ class PodSpec(Struct):
     host_pid: bool = field(default=False, name="hostPID")
     host_ipc: bool = field(default=False, name="hostIPC")
     share_process_namespace: bool | None = None
-    security_context: Carried = None
+    security_context: Annotated[Carried, Holds(PodSecurityContext)] = None
     image_pull_secrets: tuple[LocalObjectReference, ...] = ()
     hostname: str = ""
     subdomain: str = ""
     affinity: Affinity | None = None
     scheduler_name: str = ""
     tolerations: tuple[Toleration, ...] = ()
-    host_aliases: Carried = None
+    host_aliases: Annotated[Carried, Holds(tuple[HostAlias, ...])] = None
     priority_class_name: str = ""
     priority: Int32 | None = None
-    dns_config: Carried = None
+    dns_config: Annotated[Carried, Holds(PodDNSConfig)] = None
     readiness_gates: tuple[PodReadinessGate, ...] = ()
     runtime_class_name: str | None = None
     enable_service_links: bool | None = None

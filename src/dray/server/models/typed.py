@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from dray.api import preparation, scheme
+from dray.api.carried import is_plain
 from dray.api.codec import (
     decode,
     decode_builtins,
@@ -80,7 +81,7 @@ class TypedModel:
         try:
             if isinstance(body, bytes):
                 obj = decode_plain(body, version.type)
-                if obj is not None and not _writes_twice(body):
+                if obj is not None and not _writes_twice(body) and is_plain(obj):
                     return obj, ()
                 decoded = decode_strict(body, version.type)
             else:
