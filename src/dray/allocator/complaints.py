@@ -10,8 +10,8 @@ from dray.allocator.layout import Layout
 from dray.allocator.preparation import Preparation
 from dray.allocator.requests import claim_key
 from dray.allocator.rules.constraints import attribute_of
-from dray.allocator.rules.node_matching import node_matches
 from dray.allocator.solver.attempt import Fault, Stop
+from dray.api.node_matching import node_matches
 from dray.api.resource import Device
 from dray.errors import AllocationError
 

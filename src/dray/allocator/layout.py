@@ -20,9 +20,9 @@ from dray.allocator.occupancy import UNUSED, Occupancy, PoolID, Usage
 from dray.allocator.pools import Pool
 from dray.allocator.preparation import Preparation
 from dray.allocator.rules.compatibility import Compatibility
-from dray.allocator.rules.node_matching import node_matches
 from dray.allocator.solver.problem import BadPool, CountersLeft, Problem, Seat
 from dray.api.core import Node
+from dray.api.node_matching import node_matches
 from dray.api.resource import DeviceID
 from dray.errors import AllocationError
 

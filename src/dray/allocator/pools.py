@@ -20,8 +20,8 @@ from typing import Final
 from dray.allocator.devices import PlacedDevice
 from dray.allocator.features import Features
 from dray.allocator.occupancy import PoolID
-from dray.allocator.rules.node_matching import node_matches
 from dray.api.core import Node
+from dray.api.node_matching import node_matches
 from dray.api.resource import CounterSet, Device, DeviceID, ResourceSlice
 from dray.errors import AllocationError
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from dray.allocator.rules.node_matching import node_matches
 from dray.api.core import Node, NodeSelector
 from dray.api.features import FeatureGates
+from dray.api.node_matching import node_matches
 from dray.api.resource import Device, ResourceSlice
 from dray.errors import AllocationError, BadRequest, quote
 from dray.server.admission.refusals import forbidden

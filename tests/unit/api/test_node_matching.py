@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dray.allocator.rules.node_matching import node_matches
 from dray.api.core import NodeSelector, NodeSelectorRequirement
+from dray.api.node_matching import node_matches
 from dray.api.wire import UnknownFields, replace
 from dray.errors import AllocationError
 from tests.unit.allocator.builders import labelled, node, node_selector, requirement, term
