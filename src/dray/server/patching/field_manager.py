@@ -146,7 +146,7 @@ class FieldManager:
                 managed = self._update(self._zero, before, managed, _BEFORE_FIRST_APPLY, time)
             merged, managed = self._apply_as(before, applied, managed, manager, time, force=force)
         except Untypable as error:
-            raise _failure(f"failed to merge config: {error}") from error
+            raise _failure(str(error)) from error
         if manager == KUBECTL:
             merged = with_last_applied(merged, applied)
         return _with_entries(merged, encode_entries(managed))

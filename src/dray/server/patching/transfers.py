@@ -68,7 +68,7 @@ class Versions:
             # Duplicates are borne in the version that has them, but not carried to another.
             wrong = misfits(converted, schema)
             if wrong:
-                raise Untypable(f"failed to convert object: {wrong}")
+                raise Untypable(wrong)
         return converted
 
     def keep(self, fields: FieldSet) -> FieldSet:

@@ -271,7 +271,7 @@ def test_owners_that_cannot_be_read_stop_an_apply() -> None:
 def test_a_stored_list_that_cannot_be_merged_stops_an_apply() -> None:
     live = created(text="a")
     broken = {**live, "items": [{"value": 1}]}
-    with pytest.raises(APIError, match="failed to merge config"):
+    with pytest.raises(APIError, match="omits all key fields"):
         MANAGER.apply(broken, thing(items=[{"name": "a"}]), "me", NOW)
 
 
