@@ -39,8 +39,9 @@ quick: venv ## The tests that take no time, for while you work
 	$(BIN)/python -m pytest -m "not slow"
 
 durability: venv ## Kill, cut off and corrupt stores many times over
-	DRAY_DURABILITY_KILLS=300 DRAY_DURABILITY_POWER_FAILURES=2000 DRAY_DURABILITY_FLIPS=1000 \
-	  $(BIN)/python -m pytest tests/e2e/test_store_durability.py
+	DRAY_DURABILITY_KILLS=300 DRAY_DURABILITY_SERVER_KILLS=300 \
+	DRAY_DURABILITY_POWER_FAILURES=2000 DRAY_DURABILITY_FLIPS=1000 \
+	  $(BIN)/python -m pytest tests/e2e/test_store_durability.py tests/e2e/test_server_durability.py
 
 demo: venv ## Show what dray can do today
 	$(BIN)/python examples/demo.py
