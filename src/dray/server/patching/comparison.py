@@ -1,6 +1,7 @@
 """What changed between two objects: fields added, modified, removed.
 
-A field is in at most one of the three sets, and two equal objects leave all of them empty.
+A field is in at most one of the three sets, and two equal objects leave all of them empty. What is
+added or modified comes in order, as it is written on the wire.
 Upstream counterpart: structured-merge-diff's typed Compare.
 """
 
@@ -14,7 +15,7 @@ import msgspec
 from dray.api.schema import StructOf
 from dray.server.patching.field_sets import FieldFilter, FieldSet
 from dray.server.patching.ownership import everything
-from dray.server.patching.paths import SELF
+from dray.server.patching.paths import SELF, order
 from dray.server.patching.shapes import MISSING, Kind, Shape, shape_of
 
 __all__ = ["Comparison", "compare", "same"]
@@ -101,7 +102,8 @@ def _compare_objects(
     shape: Shape, old: dict[str, Any], new: dict[str, Any], into: _Changes
 ) -> None:
     fields, rest = shape.fields, shape.below
-    for name, value in new.items():
+    for name in sorted(new):
+        value = new[name]
         known = fields.get(name)
         if known is not None:
             step, part = known
@@ -127,7 +129,8 @@ def _compare_lists(shape: Shape, old: list[Any], new: list[Any], into: _Changes)
     olds, news = _grouped(shape, old), _grouped(shape, new)
     part = shape.below
     assert part is not None
-    for step, after in news.items():
+    for step in sorted(news, key=order) if len(news) > 1 else news:
+        after = news[step]
         before = olds.get(step)
         if before is None:
             into.added[step] = everything(part, after[0]) if len(after) == 1 else {}

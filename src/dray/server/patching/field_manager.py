@@ -195,10 +195,13 @@ class FieldManager:
         if fields:
             version = versions.api_version
             identity = Identity(manager, UPDATE, version, self._subresource)
+            # Each comes in order, but not two of them together.
+            in_order = not (changes.modified and changes.added)
             previous = managed.get(identity)
             if previous is not None:
                 fields = union(fields, previous.fields)
-            managed[identity] = Owned(fields, version, applied=False, time=time)
+                in_order = False
+            managed[identity] = Owned(fields, version, applied=False, time=time, in_order=in_order)
         return capped(managed)
 
     def _apply_as(

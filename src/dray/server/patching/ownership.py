@@ -11,7 +11,7 @@ from typing import Any
 
 from dray.api.schema import StructOf
 from dray.server.patching.field_sets import FieldSet
-from dray.server.patching.paths import SELF
+from dray.server.patching.paths import SELF, order
 from dray.server.patching.shapes import DEDUCED, Kind, Shape, shape_of
 
 __all__ = ["everything", "fields_of", "with_named_fields"]
@@ -23,7 +23,7 @@ def fields_of(document: dict[str, Any], schema: StructOf) -> FieldSet:
 
 
 def everything(shape: Shape, value: Any) -> FieldSet:
-    """The tree of a value that was not there before: itself and all its parts."""
+    """The tree of a value that was not there before: itself and all its parts, in order."""
     if shape.leaf or not value:
         return {}
     kind = shape.kind
@@ -38,13 +38,15 @@ def everything(shape: Shape, value: Any) -> FieldSet:
         step = shape.step_of(item)
         # Items that cannot be told apart are owned together, without their parts.
         tree[step] = {} if step in tree else everything(below, item)
-    return tree
+    # Itself and a single item are in order already.
+    return tree if len(tree) < 3 else {step: tree[step] for step in sorted(tree, key=order)}
 
 
 def _everything_in_object(shape: Shape, value: dict[str, Any]) -> FieldSet:
     tree: FieldSet = {SELF: {}}
     fields, below = shape.fields, shape.below
-    for name, part_value in value.items():
+    for name in sorted(value):
+        part_value = value[name]
         known = fields.get(name)
         if known is not None:
             step, part = known
