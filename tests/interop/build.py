@@ -16,7 +16,9 @@ from pathlib import Path
 
 __all__ = ["PROGRAMS", "Program", "build", "cache_dir", "path_of"]
 
-BUILDS = Path(__file__).parent / "builds"
+INTEROP = Path(__file__).parent
+BUILDS = INTEROP / "builds"
+GOCLIENT = INTEROP / "goclient"
 
 # `/version` and `kubectl version` show these; fixed, so that two builds of one version are alike.
 BUILD_DATE = "2026-01-01T00:00:00Z"
@@ -95,6 +97,8 @@ def linker_flags(version: str) -> str:
 
 def build(name: str) -> Path:
     """Builds a program unless the cache holds it, and gives its path."""
+    if name == "goclient":
+        return _build_goclient()
     program = PROGRAMS[name]
     target = path_of(name)
     if target.exists():
@@ -118,10 +122,20 @@ def build(name: str) -> Path:
     return target
 
 
+def _build_goclient() -> Path:
+    """Our own program: built every time, which Go makes quick."""
+    target = cache_dir() / "bin" / "goclient"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    command = ["nice", "-n", "19", "go", "build", "-buildvcs=false", "-o", str(target), "."]
+    subprocess.run(command, cwd=GOCLIENT, env={**os.environ, "CGO_ENABLED": "0"}, check=True)
+    return target
+
+
 def main(names: list[str]) -> None:
-    for name in names or list(PROGRAMS):
-        if name not in PROGRAMS:
-            raise SystemExit(f"unknown program {name!r}: choose from {', '.join(PROGRAMS)}")
+    known = [*PROGRAMS, "goclient"]
+    for name in names or known:
+        if name not in known:
+            raise SystemExit(f"unknown program {name!r}: choose from {', '.join(known)}")
         sys.stdout.write(f"{build(name)}\n")
 
 

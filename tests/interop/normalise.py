@@ -47,7 +47,7 @@ _PATTERNS = (
         re.compile(r"ResourceVersion in (precondition|object meta): \d+"),
         r"ResourceVersion in \1: <rv>",
     ),
-    (re.compile(r"127\.0\.0\.1:\d+"), "<host>"),
+    (re.compile(r"\b\d+\.\d+\.\d+\.\d+:\d{4,5}\b"), "<host>"),
     (re.compile(r"\b\d+\.\d+(?:ms|µs|s)\b"), "<duration>"),
 )
 
@@ -146,6 +146,8 @@ class Normaliser:
             return value
         if value.get("kind") == "Table":
             return self._table(value)
+        if value.get("kind") == "SelfSubjectRulesReview":
+            return _in_order(self._mapping(value))
         return self._mapping(value)
 
     def _mapping(self, value: dict[str, Any]) -> dict[str, Any]:
@@ -240,6 +242,18 @@ def _entry_order(entry: Any) -> tuple[str, ...]:
 
 def _sorted_keys(value: Any) -> Any:
     return json.loads(json.dumps(value, sort_keys=True))
+
+
+def _in_order(review: dict[str, Any]) -> dict[str, Any]:
+    """A review with its rules sorted: the real server gives them as they come from its caches."""
+    status = review.get("status", {})
+    for key in ("resourceRules", "nonResourceRules"):
+        for rule in status.get(key) or []:
+            rule.update({name: sorted(values) for name, values in rule.items()})
+        status[key] = sorted(
+            status.get(key) or [], key=lambda rule: json.dumps(rule, sort_keys=True)
+        )
+    return review
 
 
 def _pick(value: Any, pointer: str) -> Any:

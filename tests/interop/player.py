@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import time
 from dataclasses import dataclass, field
 from http.client import HTTPException, HTTPResponse, HTTPSConnection
 from typing import Any
@@ -18,6 +19,11 @@ __all__ = ["Answer", "Player"]
 
 # Longer than the longest wait a server makes on purpose: three seconds for a future revision.
 ANSWER_SECONDS_MAX = 30
+
+# The real server refuses reads of a kind until its cache of it is filled, which says nothing.
+STARTING = "storage is (re)initializing"
+STARTS_MAX = 20
+START_SECONDS = 0.5
 
 # What clients act on. The rest is decoration.
 HEADERS = ("Content-Type", "Warning", "Retry-After", "Location", "Allow", "Cache-Control", "Vary")
@@ -71,8 +77,13 @@ class Player:
             admin = False
         body = self._body(step)
         try:
-            response = self._send(admin, step.method, url, headers, step.groups, body)
-            return self._read(step, response, admin, events_max)
+            for _ in range(STARTS_MAX):
+                response = self._send(admin, step.method, url, headers, step.groups, body)
+                answer = self._read(step, response, admin, events_max)
+                if answer.code != 429 or STARTING not in str(answer.body):
+                    break
+                time.sleep(START_SECONDS)
+            return answer
         except (OSError, HTTPException) as error:
             self._drop(admin)
             return Answer(0, {}, failure=f"{type(error).__name__}: {error}")

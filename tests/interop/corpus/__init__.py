@@ -11,10 +11,14 @@ from collections.abc import Callable, Iterator
 
 from tests.interop.corpus.access import access
 from tests.interop.corpus.cluster import cluster
+from tests.interop.corpus.customs import customs
 from tests.interop.corpus.devices import devices
+from tests.interop.corpus.documents import documents
+from tests.interop.corpus.hostile import hostile
 from tests.interop.corpus.mistakes import mistakes
 from tests.interop.corpus.patches import applies, patches, statuses
 from tests.interop.corpus.pods import pods
+from tests.interop.corpus.protobuf import protobuf
 from tests.interop.corpus.reads import reads, watches
 from tests.interop.corpus.writes import finalizers, writes
 from tests.interop.script import Script
@@ -34,4 +38,8 @@ AREAS: dict[str, Callable[[], Iterator[Script]]] = {
     "cluster": cluster,
     "devices": devices,
     "access": access,
+    "customs": customs,
+    "documents": documents,
+    "hostile": hostile,
+    "protobuf": protobuf,
 }

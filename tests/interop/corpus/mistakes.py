@@ -183,9 +183,6 @@ def _names(script: str, kind: Sample) -> Script:
     s.post("a label value of 64 letters", at, kind.make(f"{p}l", labels={"a": "v" * 64}))
     s.post("a label key of 64 letters", at, kind.make(f"{p}l", labels={"k" * 64: "v"}))
     s.post("a label prefix that is no domain", at, kind.make(f"{p}l", labels={"Not_Domain/a": "v"}))
-    s.post(
-        "several bad labels", at, kind.make(f"{p}l", labels={"-a": "ok", "b": "-", "c/d/e": "f"})
-    )
     s.post("an annotation key with a space", at, kind.make(f"{p}l", annotations={"a b": "c"}))
     s.post(
         "an annotation value of any kind",

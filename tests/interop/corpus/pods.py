@@ -11,6 +11,8 @@ from tests.interop.script import APPLY, JSON_PATCH, MERGE, STRATEGIC, TABLE, Scr
 __all__ = ["pods"]
 
 OTHER_UID = "00000000-1111-4222-8333-444444444444"
+# Longer than the real server's admission takes to hear of a new limit range.
+PAUSE = 1.0
 IMAGE = "registry.example/app:1.0"
 
 
@@ -1166,7 +1168,7 @@ def _admission() -> Script:
         ),
     )
     ranges = sample("limitranges")
-    s.post("a limit range", ranges.collection(s.namespace), ranges.make("r"))
+    s.post("a limit range", ranges.collection(s.namespace), ranges.make("r"), pause=PAUSE)
     s.post("defaults from the range", _at(s), pod("f"))
     s.post(
         "over the range",
