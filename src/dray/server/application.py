@@ -1,13 +1,15 @@
 """The way of a request: who asks, may they, and which verb answers.
 
-The order is upstream's: authentication, impersonation, authorization, then the verb. A path that no
-resource has is refused only after authorization, so that nobody learns what exists by asking.
+The order is upstream's: authentication, impersonation, flow control, authorization, then the verb.
+A path that no resource has is refused only after authorization, so that nobody learns what exists
+by asking.
 Errors of the tree become Statuses here, in the form the client accepts. Upstream counterpart: the
 handler chain that apiserver pkg/server/config.go builds.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, Protocol
 
@@ -28,6 +30,9 @@ from dray.server.negotiation import (
     Offers,
     negotiate,
 )
+from dray.server.operations.handling import Handling
+from dray.server.operations.operations import Operations
+from dray.server.operations.time_limits import late
 from dray.server.refusals import method_not_allowed, no_such_resource, not_found
 from dray.server.registry import Served
 from dray.server.resources import Resource
@@ -86,6 +91,7 @@ class Application:
         subresources: Mapping[tuple[str, str, str], Verb],
         reviews: Mapping[str, Verb],
         endpoints: tuple[Endpoint, ...],
+        operations: Operations,
     ) -> None:
         """`subresources` are by plural, subresource and verb; `reviews` by plural."""
         self._services = services
@@ -94,18 +100,36 @@ class Application:
         self._subresources = subresources
         self._reviews = reviews
         self._endpoints = endpoints
+        self._operations = operations
 
     async def __call__(self, request: Request) -> Answer:
+        operations = self._operations
+        handling = operations.begin(request, route(request.method, request.path, request.query))
+        answer: Answer | None = None
         try:
-            return await self._answer(request)
+            answer = await self._answer(request, handling)
         except APIError as error:
-            return error_answer(error, request, _media_of_errors(request))
+            answer = error_answer(error, request, _media_of_errors(request))
+        except asyncio.CancelledError:
+            if not operations.cancelled(handling):
+                raise
+            answer = error_answer(late(), request, _media_of_errors(request))
+        finally:
+            if answer is None:
+                operations.abandon(handling)
+        return operations.end(handling, answer)
 
-    async def _answer(self, request: Request) -> Answer:
+    async def _answer(self, request: Request, handling: Handling) -> Answer:
+        operations, where = self._operations, handling.where
+        operations.limit(handling)
         user = self._authenticator.authenticate(request.headers, request.peer)
+        operations.authenticated(handling, user)
         user = impersonate(user, request.headers, self._services.authorizer)
-        where = route(request.method, request.path, request.query)
-        self._authorize(user, where, request)
+        if not operations.enter(handling, user):
+            refusal = await operations.wait(handling)
+            if refusal is not None:
+                return refusal
+        self._authorize(user, where, request, handling)
         if where.is_resource:
             return await self._resource(request, where, user)
         for endpoint in self._endpoints:
@@ -114,7 +138,7 @@ class Application:
                 return answer
         return self._lost(where)
 
-    def _authorize(self, user: User, where: Route, request: Request) -> None:
+    def _authorize(self, user: User, where: Route, request: Request, handling: Handling) -> None:
         field_selector = request.query.get("fieldSelector", ("",))[0]
         attributes = Attributes(
             user=user,
@@ -128,7 +152,7 @@ class Application:
             path="" if where.is_resource else where.path,
             field_selector=field_selector,
         )
-        decision = self._services.authorizer.authorize(attributes)
+        decision = handling.decision = self._services.authorizer.authorize(attributes)
         if not decision.allowed:
             raise forbidden(attributes, decision)
 

@@ -7,15 +7,16 @@ starts or stops; `/healthz` is the older name of both. A single check has a path
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from inspect import isawaitable
 from typing import Final
 
 from dray.server.http.messages import Request, Response
 
 __all__ = ["Check", "Health"]
 
-# None if all is well, else what is wrong.
-Check = Callable[[], str | None]
+# None if all is well, else what is wrong. Finding out may take a moment.
+Check = Callable[[], str | Awaitable[str | None] | None]
 
 _TEXT: Final = (
     ("Content-Type", "text/plain; charset=utf-8"),
@@ -52,7 +53,7 @@ class Health:
             return None
         excluded = set(request.query.get("exclude", ()))
         results = {
-            check: ask()
+            check: await _ask(ask)
             for check, ask in checks.items()
             if check not in excluded and single in ("", check)
         }
@@ -63,6 +64,11 @@ class Health:
         lines += [f"[+]{check} excluded: ok" for check in checks if check in excluded]
         lines.append(f"{name} check {'failed' if failed else 'passed'}")
         return Response(500 if failed else 200, _TEXT, ("\n".join(lines) + "\n").encode())
+
+
+async def _ask(check: Check) -> str | None:
+    answer = check()
+    return await answer if isawaitable(answer) else answer
 
 
 def _line(check: str, problem: str | None) -> str:

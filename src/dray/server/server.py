@@ -38,10 +38,17 @@ from dray.server.health import Health
 from dray.server.http.limits import Limits
 from dray.server.http.listener import Listener
 from dray.server.http.messages import Answer
+from dray.server.http.service import Counters
 from dray.server.http.tls import server_context
 from dray.server.internal import Internal
 from dray.server.keepers import NamespaceKeeper, RoleKeeper
 from dray.server.kubelet import Kubelet, Nodes
+from dray.server.operations.disk_check import DiskCheck
+from dray.server.operations.fairness import Fairness
+from dray.server.operations.metrics import Sources
+from dray.server.operations.observed_admission import ObservedAdmission
+from dray.server.operations.observed_store import ObservedStore
+from dray.server.operations.operations import Operations, OperationsSettings
 from dray.server.pki import Authority, load_pair
 from dray.server.registry import Registry, prefix_of
 from dray.server.reviews import review_verbs, token_verb
@@ -94,13 +101,15 @@ class Settings:
     versions: Callable[[str, str], bool] | None = None  # which group and version to serve
     gates: FeatureGates = DEFAULT_GATES
     limits: Limits = field(default_factory=Limits)
+    operations: OperationsSettings = field(default_factory=OperationsSettings)
 
 
 class Server:
     """An API server over a store."""
 
     def __init__(self, store: Store, settings: Settings, clock: Clock, entropy: Entropy) -> None:
-        self._store = store
+        disk = DiskCheck(store, settings.operations.data_directory, clock)
+        self._store = store = ObservedStore(store, clock)
         self._settings = settings
         self._clock = clock
         self.authority = Authority(settings.secrets, clock, entropy)
@@ -111,13 +120,14 @@ class Server:
         self._pods = store.watch(prefix_of("", "pods"), store.revision, _pods_noted(nodes))
         authorizer = Chain({"node": nodes, "rbac": rules})
         self._state = state
+        admission = ObservedAdmission(
+            default_chain(state, clock, entropy, authorizer.authorize, gates=settings.gates), clock
+        )
         self.services = Services(
             store=store,
             registry=registry,
             state=state,
-            admission=default_chain(
-                state, clock, entropy, authorizer.authorize, gates=settings.gates
-            ),
+            admission=admission,
             authorizer=authorizer,
             rules=rules,
             clock=clock,
@@ -134,8 +144,12 @@ class Server:
             service_accounts=tokens,
         )
         nodes_ = Kubelet(self._node_context())
-        health = Health({"ping": lambda: None}, {"store": self._check_phase})
+        health = Health({"ping": lambda: None}, {"store": disk, "shutdown": self._check_phase})
         self._documents = Documents(registry, keys, health, issuer=ISSUER)
+        sources = Sources(
+            registry, store, admission, Fairness(clock), self.lanes, self._connections
+        )
+        self._operations = Operations(settings.operations, sources, clock, entropy)
         self._application = Application(
             self.services,
             authenticator,
@@ -145,7 +159,8 @@ class Server:
                 **review_verbs(Reviews(authenticator, authorizer, rules, clock=clock)),
                 "bindings": bind_by_name,
             },
-            endpoints=(health, self._documents),
+            endpoints=(health, self._operations.metrics, self._documents),
+            operations=self._operations,
         )
         self._internal = Internal(self.services)
         self._keeper = NamespaceKeeper(
@@ -169,6 +184,9 @@ class Server:
 
     def _check_phase(self) -> str | None:
         return None if self._phase == "running" else f"the server is {self._phase}"
+
+    def _connections(self) -> Counters | None:
+        return None if self._listener is None else self._listener.counters
 
     @property
     def application(self) -> Application:
@@ -199,10 +217,12 @@ class Server:
             ssl_context=context,
             limits=settings.limits,
         )
+        self._operations.start()
         await self._listener.start()
         self._documents.answer_at(self.url.removeprefix("https://"))
         self._tasks = [
             asyncio.create_task(self.lanes.keep(), name="watches"),
+            asyncio.create_task(self._operations.run(), name="operations"),
             asyncio.create_task(self._keeper.run(), name="namespaces"),
             asyncio.create_task(self._roles.run(), name="roles"),
             asyncio.create_task(self._events.run(), name="events"),
@@ -219,8 +239,10 @@ class Server:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._operations.close()
         self._pods.close()
         self._state.close()
+        self._store.release()
 
 
 def _pods_noted(nodes: NodeAuthorizer) -> Sink:
