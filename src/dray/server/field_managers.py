@@ -21,7 +21,7 @@ from dray.server.custom.model import CustomModel
 from dray.server.models.model import Model
 from dray.server.options import WriteOptions
 from dray.server.patching.field_manager import FieldManager
-from dray.server.patching.field_sets import FieldFilter, excluding
+from dray.server.patching.field_sets import FieldFilter, excluding, including
 from dray.server.resources import Resource
 
 __all__ = [
@@ -147,16 +147,21 @@ def _make_manager(model: Model, resource: Resource, subresource: str) -> FieldMa
         resource.api_version,
         resource.kind,
         subresource=subresource,
-        reset_fields=_filters(resource, model, reset),
+        reset_fields=_filters(resource, model, reset, subresource),
         convert=model.convert if isinstance(model, CustomModel) else _convert,
         schema_for=schema_for,
     )
 
 
-def _filters(resource: Resource, model: Model, reset: tuple[str, ...]) -> dict[str, FieldFilter]:
-    if not reset:
+def _filters(
+    resource: Resource, model: Model, reset: tuple[str, ...], subresource: str
+) -> dict[str, FieldFilter]:
+    if subresource == "ephemeralcontainers":
+        keep = including(("spec", "ephemeralContainers"))
+    elif reset:
+        keep = excluding(*(tuple(path.split(".")) for path in reset))
+    else:
         return {}
-    keep = excluding(*(tuple(path.split(".")) for path in reset))
     versions = model.versions()
     prefix = f"{resource.group}/" if resource.group else ""
     return {prefix + version: keep for version in versions}

@@ -8,6 +8,7 @@ were noted. Upstream counterpart: the codecs and strategies of a kind's registry
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -22,7 +23,7 @@ from dray.api.codec import (
     to_builtins,
 )
 from dray.api.defaults import default
-from dray.api.meta import Object
+from dray.api.meta import ManagedFieldsEntry, Object
 from dray.api.pruning import drop_unknown
 from dray.api.schema import StructOf
 from dray.api.schemas import schema_of
@@ -75,6 +76,9 @@ class TypedModel:
         expected = self._kind.api_version(version.name)
         if (obj.api_version, obj.kind) != (expected, self._kind.name):
             obj = self._named(obj, body, expected, resource)
+        if not obj.metadata.managed_fields and _forgets_managers(body):
+            metadata = replace(obj.metadata, managed_fields=(ManagedFieldsEntry(),))
+            obj = replace(obj, metadata=metadata)
         return Reading(scheme.to_hub(default(obj, now=now)), problems)
 
     def _decode(self, body: bytes | Mapping[str, Any], version: Version) -> tuple[Any, Any]:
@@ -185,6 +189,21 @@ def _start(api_version: str, kind: str) -> bytes:
 def _head(api_version: str, kind: str) -> bytes:
     """How an answer begins: the kind first, as people expect to read it."""
     return f'{{"kind":"{kind}","apiVersion":"{api_version}","metadata":{{'.encode()
+
+
+_NO_MANAGERS: Final = re.compile(rb'"managedFields"\s*:\s*\[\s*\]')
+
+
+def _forgets_managers(body: bytes | Mapping[str, Any]) -> bool:
+    """Whether the body has a list of field managers, and nobody in it: tracking is to end.
+
+    The type cannot tell that from a body without the list, but it can tell `[{}]`, which means the
+    same.
+    """
+    if isinstance(body, bytes):
+        return b'"managedFields"' in body and _NO_MANAGERS.search(body) is not None
+    metadata = body.get("metadata")
+    return isinstance(metadata, Mapping) and metadata.get("managedFields") == []
 
 
 class _Twice(ValueError):
