@@ -153,7 +153,7 @@ class TypedModel:
         self, new: Any, old: Any, circumstances: Circumstances, *, subresource: str = ""
     ) -> Any:
         gates, now = circumstances.gates, circumstances.now
-        if subresource:
+        if subresource == "status":
             return preparation.prepare_status_update(new, old, gates=gates)
         return preparation.prepare_update(new, old, gates=gates, now=now)
 
@@ -164,7 +164,7 @@ class TypedModel:
     def validate_update(
         self, new: Any, old: Any, circumstances: Circumstances, *, subresource: str = ""
     ) -> Sequence[FieldError]:
-        validate = validate_status_update if subresource else validate_update
+        validate = validate_status_update if subresource == "status" else validate_update
         version = self._spoken(circumstances)
         return validate(new, old, gates=circumstances.gates, version=version)
 

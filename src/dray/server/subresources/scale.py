@@ -7,25 +7,25 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from dray.api.apps import Scale, ScaleSpec, ScaleStatus
-from dray.api.codec import decode_builtins, encode, to_builtins
+from dray.api.codec import decode_builtins, encode, parse_plain, to_builtins
 from dray.api.labels import Selector
 from dray.api.meta import ObjectMeta
-from dray.api.wire import replace
+from dray.api.wire import Time, replace
 from dray.errors import BadRequest, DecodeError, FieldError, FieldErrorType, Invalid
 from dray.server.answers import document
 from dray.server.call import Call
 from dray.server.custom.scale import custom_scale, with_replicas
+from dray.server.field_managers import applied_document
 from dray.server.http.messages import Answer
 from dray.server.negotiation import PatchType, patch_type
-from dray.server.options import write_options
+from dray.server.options import WriteOptions, write_options
 from dray.server.patching.json_patch import apply_json_patch
 from dray.server.patching.merge_patch import apply_merge_patch
 from dray.server.refusals import not_found
 from dray.server.subresources.body import read_action
 from dray.server.writing import Written, replace_object
+from dray.server.yaml_bodies import parse_yaml, plain
 
 __all__ = ["get_scale", "patch_scale", "scale_of", "update_scale"]
 
@@ -73,10 +73,7 @@ async def patch_scale(call: Call) -> Answer:
 
     def patched(old: Scale) -> Scale:
         base = to_builtins(old)
-        try:
-            patch = msgspec.json.decode(call.request.body)
-        except msgspec.MsgspecError as error:
-            raise BadRequest(f"error decoding patch: {error}") from error
+        patch = _patch(call, kind)
         if kind is PatchType.JSON:
             result = apply_json_patch(base, patch)
         else:
@@ -88,6 +85,15 @@ async def patch_scale(call: Call) -> Answer:
             raise BadRequest(f"Scale cannot be read: {error}") from error
 
     return await _write(call, "PatchOptions", patched)
+
+
+def _patch(call: Call, kind: PatchType) -> Any:
+    if kind is PatchType.APPLY:
+        return plain(parse_yaml(call.request.body))
+    try:
+        return parse_plain(call.request.body)
+    except DecodeError as error:
+        raise BadRequest(f"error decoding patch: {error}") from error
 
 
 async def _write(call: Call, options_kind: str, change: Any) -> Answer:
@@ -111,7 +117,11 @@ async def _write(call: Call, options_kind: str, change: Any) -> Answer:
         error = FieldError(FieldErrorType.INVALID, "spec.replicas", replicas, told)
         raise Invalid("autoscaling", "Scale", old.metadata.name, [error])
 
+    now = call.now()
+
     def scaled(stored: Any) -> Any:
+        if applies and not call.resource.custom:
+            return _applied(call, stored, replicas, options, now)
         version = wanted.metadata.resource_version or stored.metadata.resource_version
         metadata = replace(stored.metadata, resource_version=version)
         if call.resource.custom:
@@ -119,13 +129,32 @@ async def _write(call: Call, options_kind: str, change: Any) -> Answer:
         return replace(stored, metadata=metadata, spec=replace(stored.spec, replicas=replicas))
 
     written: Written = await replace_object(
-        call, record, scaled, options, call.now(), subresource="scale" * call.resource.custom
+        call,
+        record,
+        scaled,
+        options,
+        now,
+        subresource="scale",
+        tracked=not applies or call.resource.custom,
     )
     revision = str(written.revision)
     shown = replace(
         written.object, metadata=replace(written.object.metadata, resource_version=revision)
     )
     return document(call, 200, encode(_scale(call, shown)))
+
+
+def _applied(call: Call, stored: Any, replicas: int, options: WriteOptions, now: Time) -> Any:
+    """The workload after its number of replicas, and nothing else, was applied to it."""
+    resource = call.resource
+    wanted = {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "metadata": {"name": stored.metadata.name},
+        "spec": {"replicas": replicas},
+    }
+    merged = applied_document(call, stored, wanted, options, now)
+    return call.model.read(encode(merged), resource, now).object
 
 
 def _scale(call: Call, workload: Any) -> Scale:
