@@ -16,6 +16,7 @@ from dray.cli.output import examples
 from dray.clock import SystemClock
 from dray.entropy import SystemEntropy
 from dray.errors import ConfigurationError
+from dray.server.http.loop import run
 from dray.server.pki import write_kubeconfig
 from dray.server.runtime_config import parse_runtime_config
 from dray.server.server import Server, Settings
@@ -105,7 +106,7 @@ def command(
         gates=parse_gates(feature_gates),
     )
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
-    run_on_loop(_serve(data_dir, settings, kubeconfig or data_dir / "kubeconfig"))
+    run(_serve(data_dir, settings, kubeconfig or data_dir / "kubeconfig"))
 
 
 async def _serve(data_dir: Path, settings: Settings, kubeconfig: Path) -> None:
@@ -134,15 +135,3 @@ async def _serve(data_dir: Path, settings: Settings, kubeconfig: Path) -> None:
         raise CommandError(str(error)) from error
     finally:
         await store.close()
-
-
-def run_on_loop(main: object) -> None:
-    """Run a coroutine on the quickest event loop there is."""
-    assert asyncio.iscoroutine(main)
-    try:
-        import uvloop  # noqa: PLC0415 - not on every platform
-    except ImportError:
-        asyncio.run(main)
-        return
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(main)

@@ -24,7 +24,7 @@ from dray.server.selection import Selection
 from dray.server.watching.lines import Show, added_line, bookmark_line, error_line, line_of
 from dray.store.store import Event, Record, Store, Subscription
 
-__all__ = ["Interest", "Lanes", "Watcher"]
+__all__ = ["Interest", "Lanes", "Watcher", "expired", "lines_of"]
 
 # What a client may leave unread before it is dropped. A busy cluster writes a few megabytes a
 # second; a client that is this far behind will list again sooner than it would catch up.
