@@ -247,8 +247,9 @@ class _Checker:
         return fields[field]
 
     def _message_fields(self, message: str) -> dict[str, Type] | None:
-        if message == types.DEVICE.name:
-            return dict(self._environment.device_fields)
+        own = self._environment.message_fields(message)
+        if own is not None:
+            return dict(own)
         if message in MESSAGES:
             return dict(MESSAGES[message][1])
         return None

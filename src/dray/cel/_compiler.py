@@ -44,6 +44,7 @@ from dray.cel._validate import validate
 __all__ = [
     "Compilation",
     "CompileError",
+    "compile_alone",
     "compile_any",
     "compile_derived_attribute",
     "compile_selector",
@@ -99,6 +100,11 @@ def compile_any(text: str, environment: Environment) -> Compilation:
     return _compile(text, environment, _nothing_wrong)
 
 
+def compile_alone(text: str, environment: Environment, *, length_max: int) -> Compilation:
+    """Compile an expression of any type, without remembering it."""
+    return _compiled(text, environment, _nothing_wrong, length_max)
+
+
 _ResultRule: TypeAlias = Callable[[Type, Environment], str | None]
 """What is wrong with an expression of this type, if anything."""
 
@@ -129,16 +135,18 @@ def _kept(text: str, environment: Environment, rule: _ResultRule) -> Compilation
     return compilation
 
 
-def _compiled(text: str, environment: Environment, rule: _ResultRule) -> Compilation:
+def _compiled(
+    text: str,
+    environment: Environment,
+    rule: _ResultRule,
+    length_max: int = EXPRESSION_LENGTH_MAX,
+) -> Compilation:
     # A lone surrogate is no character: it reads as what UTF-8 decoding would have put there.
     legible = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     length = len(legible.encode())
-    if length > EXPRESSION_LENGTH_MAX:
-        return _refused(
-            text,
-            "invalid",
-            f"must not be longer than {EXPRESSION_LENGTH_MAX} bytes, this is {length}",
-        )
+    if length > length_max:
+        told = f"must not be longer than {length_max} bytes, this is {length}"
+        return _refused(text, "invalid", told)
     source = Source(legible)
     issues = Issues(source)
     root = _parse(source, issues)

@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from dray.cel._call_cost import LIST_COST, CallCost, Called, Operand, call_cost
-from dray.cel._environment import DEVICE_VARIABLE, Environment
+from dray.cel._environment import Environment
 from dray.cel._estimate import NO_RANGE, NOTHING, ONE, UNKNOWN, Range
 from dray.cel._macros import ACCUMULATOR
 from dray.cel._nodes import (
@@ -345,9 +345,10 @@ class _Estimator:
 
     def _path_size(self, steps: list[str]) -> Range | None:
         """How large the part of the device at the end of the path may be."""
-        if not steps or steps[0] != DEVICE_VARIABLE:
+        shape = self._environment.shape(steps[0]) if steps else None
+        if shape is None:
             return None
-        shape, attribute_shape = self._environment.device_shape, self._environment.attribute_shape
+        attribute_shape = self._environment.attribute_shape
         for step in steps[1:]:
             if step in ("@items", "@values"):
                 following = shape.element

@@ -69,6 +69,14 @@ class Environment:
             return types.DEVICE
         return dict(self.variables).get(name) if self.variables else None
 
+    def message_fields(self, message: str) -> Mapping[str, Type] | None:
+        """The fields of a message type, None if it is none of the environment's own."""
+        return self.device_fields if message == types.DEVICE.name else None
+
+    def shape(self, variable: str) -> Shape | None:
+        """How large the parts of a variable may be, None if nobody knows."""
+        return self.device_shape if variable == DEVICE_VARIABLE else None
+
     @property
     def allows_lists(self) -> bool:
         """An attribute may hold a list, so its type is dyn, and `includes` exists."""

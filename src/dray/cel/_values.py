@@ -16,6 +16,7 @@ Upstream counterparts: cel-go common/types, apiserver pkg/cel.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Protocol, TypeAlias, final
 
@@ -36,11 +37,13 @@ __all__ = [
     "DerivedQuantity",
     "Duration",
     "Key",
+    "KeyedList",
     "MapWithDefault",
     "MutableList",
     "MutableMap",
     "Opaque",
     "Optional",
+    "SetList",
     "TextMap",
     "Timestamp",
     "UInt",
@@ -141,6 +144,26 @@ class MutableMap(dict[Key, Value]):
     __slots__ = ()
 
 
+class SetList(list[Value]):
+    """A list of a schema that says it is a set: in which order it is written does not count."""
+
+    __slots__ = ()
+
+
+class KeyedList(list[Value]):
+    """A list of a schema that says by which fields its items are told apart."""
+
+    __slots__ = ("keys",)
+
+    def __init__(self, items: Iterable[Value], keys: tuple[str, ...]) -> None:
+        super().__init__(items)
+        self.keys = keys
+
+    def key_of(self, item: Value) -> tuple[Value, ...]:
+        """What tells an item apart, which is a map of the schema's."""
+        return tuple(item.get(name) for name in self.keys) if isinstance(item, dict) else (item,)
+
+
 class TextMap(dict[Key, Value]):
     """A map of a device, which has texts for keys and can be asked for any other key in vain."""
 
@@ -158,7 +181,7 @@ class MapWithDefault(dict[Key, Value]):
 
 _NO_ENTRIES: Final[dict[Key, Value]] = TextMap()
 
-LISTS: Final = (list, ConcatenatedList, MutableList)
+LISTS: Final = (list, ConcatenatedList, MutableList, SetList, KeyedList)
 MAPS: Final = (dict, TextMap, MapWithDefault, MutableMap)
 
 _LIST: Final = types.list_of(types.DYN)

@@ -15,6 +15,7 @@ from typing import Final
 from dray.api import scheme
 from dray.api.schemas import schema_of
 from dray.api.scheme import Kind
+from dray.server.custom.definition_model import DefinitionModel
 from dray.server.models.config_data import ConfigDataModel
 from dray.server.models.daemon_sets import DaemonSetModel
 from dray.server.models.events import EventsModel
@@ -81,6 +82,7 @@ _MODELS: Final[Mapping[tuple[str, str], type[TypedModel]]] = {
     ("apps", "Deployment"): WorkloadModel,
     ("apps", "ReplicaSet"): WorkloadModel,
     ("batch", "Job"): JobModel,
+    ("apiextensions.k8s.io", "CustomResourceDefinition"): DefinitionModel,
 }
 
 

@@ -16,6 +16,7 @@ from typing import Final
 
 from dray.cel._failures import Failure
 from dray.cel._library.bounds import within
+from dray.cel._library.equality import comparable
 from dray.cel._library.table import FunctionTable, of_types
 from dray.cel._values import (
     INT_MAX,
@@ -24,7 +25,9 @@ from dray.cel._values import (
     UINT_MAX,
     ConcatenatedList,
     Duration,
+    KeyedList,
     MutableList,
+    SetList,
     Timestamp,
     UInt,
     Value,
@@ -151,6 +154,24 @@ def _join_lists(left: Value, right: Value) -> Value:
     return ConcatenatedList([*left, *right])
 
 
+def _unite(left: Value, right: Value) -> Value:
+    """The set with what the other side has besides."""
+    if type(right) not in LISTS:
+        raise Failure(_NO_OVERLOAD)
+    within(len(left) + len(right))
+    known = {comparable(item) for item in left}
+    return SetList([*left, *(item for item in right if comparable(item) not in known)])
+
+
+def _merge(left: KeyedList, right: Value) -> Value:
+    """The items of both sides; where both have one, the other side's in the place of this one's."""
+    if type(right) not in LISTS:
+        raise Failure(_NO_OVERLOAD)
+    within(len(left) + len(right))
+    items = {left.key_of(item): item for item in (*left, *right)}
+    return KeyedList(items.values(), left.keys)
+
+
 def _extend_list(left: Value, right: Value) -> Value:
     if type(right) not in LISTS:
         raise Failure(_NO_OVERLOAD)
@@ -224,6 +245,8 @@ FUNCTIONS: Final[FunctionTable] = {
         bytes: _join_bytes,
         **of_types((list, ConcatenatedList), _join_lists),
         MutableList: _extend_list,
+        SetList: _unite,
+        KeyedList: _merge,
         Duration: _add_to_duration,
         Timestamp: _add_to_timestamp,
     },

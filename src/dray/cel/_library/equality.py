@@ -9,7 +9,7 @@ Upstream counterparts: Equal of the types in cel-go common/types and apiserver p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import Final
 
 from dray.api.quantity import Quantity
@@ -28,8 +28,10 @@ from dray.cel._values import (
     DerivedQuantity,
     Duration,
     Key,
+    KeyedList,
     MapWithDefault,
     Optional,
+    SetList,
     TextMap,
     Timestamp,
     UInt,
@@ -38,7 +40,7 @@ from dray.cel._values import (
     encode_key,
 )
 
-__all__ = ["compare_numbers", "equal", "find", "same"]
+__all__ = ["comparable", "compare_numbers", "equal", "find", "same"]
 
 
 def equal(left: Value, right: Value) -> bool:
@@ -90,6 +92,8 @@ def _compared(left: Value, right: Value) -> Steps[bool | Failure]:
     others = LISTS if kind in _LIST_TYPES else MAPS
     if type(right) not in others or len(left) != len(right):
         return False
+    if kind is SetList:
+        return {comparable(item) for item in left} == {comparable(item) for item in right}
     failure: Failure | None = None
     for one, other in _pairs(left, right):
         answer = (yield _compared(one, other)) if type(one) in _CONTAINERS else _asked(one, other)
@@ -116,6 +120,12 @@ def _optionals(left: Optional, right: Value) -> Steps[bool | Failure]:
 
 
 def _pairs(left: Value, right: Value) -> Iterator[tuple[Value, Value]]:
+    if type(left) is KeyedList:
+        by_key = {left.key_of(item): item for item in right}
+        for item in left:
+            key = left.key_of(item)
+            yield (item, by_key[key]) if key in by_key else (0, 1)
+        return
     if type(left) in _LIST_TYPES:
         yield from zip(left, right, strict=True)
         return
@@ -123,6 +133,15 @@ def _pairs(left: Value, right: Value) -> Iterator[tuple[Value, Value]]:
         other, found = find(right, decode_key(key))
         # A key that only one side has makes a pair that is never equal.
         yield (value, other) if found else (0, 1)
+
+
+def comparable(value: Value) -> Hashable:
+    """A value that Python compares as CEL would, for items of sets: scalars, and JSON of them."""
+    if type(value) in MAPS:
+        return frozenset((key, comparable(held)) for key, held in value.items())
+    if type(value) in _LIST_TYPES:
+        return tuple(comparable(item) for item in value)
+    return (type(value) is bool, value)
 
 
 def _asked(one: Value, other: Value) -> bool | Failure:

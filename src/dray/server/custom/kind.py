@@ -27,6 +27,7 @@ from dray.server.custom.embedded import coerce_embedded, has_embedded
 from dray.server.custom.list_rules import has_list_rules
 from dray.server.custom.pruning import prune
 from dray.server.custom.published_schema import published
+from dray.server.custom.rules import Rules
 from dray.server.custom.structural import Structural, parse
 from dray.server.custom.values import Check
 
@@ -64,7 +65,7 @@ class CustomVersion:
         self.has_status = subresources is not None and subresources.status is not None
         self.scale = None if subresources is None else subresources.scale
         self.head = f'{{"apiVersion":"{self.api_version}","kind":"{kind}","metadata":{{'.encode()
-        self.rules = None
+        self.rules = Rules.of(self.schema)
         self._fill = defaulter(_without_metadata(self.schema))
 
     def fit(self, content: dict[str, Any]) -> list[str]:
