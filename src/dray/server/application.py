@@ -121,9 +121,11 @@ class Application:
 
     async def _answer(self, request: Request, handling: Handling) -> Answer:
         operations, where = self._operations, handling.where
-        operations.limit(handling)
-        user = self._authenticator.authenticate(request.headers, request.peer)
-        operations.authenticated(handling, user)
+        if handling.limited:
+            operations.limit(handling)
+        handling.user = user = self._authenticator.authenticate(request.headers, request.peer)
+        if operations.audits:
+            operations.authenticated(handling)
         user = impersonate(user, request.headers, self._services.authorizer)
         if not operations.enter(handling, user):
             refusal = await operations.wait(handling)
@@ -175,6 +177,8 @@ class Application:
             if not registry.has_builtin_group(where.group):
                 return _PLAIN_NOT_FOUND
             raise no_such_resource()
+        if served.resource.custom and not _is_within_scope(served.resource, where):
+            return _PLAIN_NOT_FOUND
         if where.surplus:
             raise no_such_resource()
         _check_name(where)
@@ -241,6 +245,13 @@ def _check_name(where: Route) -> None:
         if segment in (".", ".."):
             told = f"Name parameter invalid: {quote(segment)}: may not be '{segment}'"
             raise BadRequest(told)
+
+
+def _is_within_scope(resource: Resource, where: Route) -> bool:
+    """Whether what users define has the path: a namespace, or none, as its scope has it."""
+    if not resource.namespaced:
+        return not where.namespace
+    return bool(where.namespace) or where.verb in ("list", "watch")
 
 
 def _is_placed(resource: Resource, where: Route) -> bool:

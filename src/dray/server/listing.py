@@ -133,7 +133,8 @@ def list_document(call: Call, listing: Listing) -> bytes:
     """The list as the client wants to see it, as JSON."""
     media, resource = call.media, call.resource
     metadata = {"resourceVersion": str(listing.revision)}
-    if listing.continue_:
+    if listing.continue_ or (resource.custom and media.form is Form.OBJECT):
+        # What users define says even that there is no more.
         metadata["continue"] = listing.continue_
     told = msgspec.json.encode(metadata)
     if listing.remaining is not None and listing.continue_:

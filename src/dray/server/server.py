@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from dray.api.apiextensions import CustomResourceDefinition
 from dray.api.core import Namespace
 from dray.api.features import DEFAULT_GATES, FeatureGates
 from dray.clock import Clock
@@ -169,6 +170,7 @@ class Server:
         self._events = EventKeeper(state, store, clock)
         self._roles = RoleKeeper(self._internal, state, store)
         self._definitions = DefinitionKeeper(self.services, changed=self.lanes.finish_all)
+        self.services.after_create[CustomResourceDefinition] = self._definitions.welcome
         self.services.after_create[Namespace] = self._keeper.welcome
         self._tasks: list[asyncio.Task[None]] = []
         self._listener: Listener | None = None

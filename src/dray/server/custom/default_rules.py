@@ -16,7 +16,7 @@ from dray.server.custom.json_values import same
 from dray.server.custom.pruning import prune
 from dray.server.custom.rules import Rules
 from dray.server.custom.structural import Structural
-from dray.server.custom.values import Check
+from dray.server.custom.values import NOWHERE, Check
 
 __all__ = ["default_errors"]
 
@@ -64,5 +64,5 @@ def _rule_errors(schema: Structural, default: Any) -> list[FieldError]:
 
 
 def _below(path: str, error: FieldError) -> FieldError:
-    where = f"{path}.{error.field}" if error.field else path
+    where = path if error.field in ("", NOWHERE) else f"{path}.{error.field}"
     return FieldError(error.type, where, error.value, error.detail)

@@ -190,15 +190,20 @@ def _schema_errors(
     if document is None:
         return []
     errors = list(_root_errors(document, path, has_status=has_status))
-    structural = structure_errors(document, path)
     keywords = keyword_errors(document, path)
     schema: Structural = parse(document)
+    # What is not supported at all is no structure either, and told once.
+    structural = [] if _is_unsupported(keywords) else structure_errors(document, path)
     if not structural:
         structural = list(default_errors(schema, path))
     errors += [*structural, *keywords]
     if not errors:
         errors += costs.errors(schema, path)
     return errors
+
+
+def _is_unsupported(errors: Sequence[FieldError]) -> bool:
+    return any(error.detail.endswith(" is not supported") for error in errors)
 
 
 def _root_errors(

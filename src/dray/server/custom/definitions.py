@@ -35,6 +35,7 @@ from dray.server.custom.definition_status import (
 from dray.server.custom.kind import CustomKind, schema_document
 from dray.server.custom.serving import served_versions
 from dray.server.deletion import delete_object
+from dray.server.discovery import KUBERNETES_VERSION
 from dray.server.http.messages import Peer, Request
 from dray.server.negotiation import Media
 from dray.server.options import WriteOptions
@@ -54,7 +55,7 @@ _PLURAL: Final = "customresourcedefinitions"
 _PREFIX: Final = prefix_of(_GROUP, _PLURAL)
 
 _REQUEST: Final = Request("PUT", "/", {}, {"user-agent": "dray"}, b"", Peer("internal"))
-_OPTIONS: Final = WriteOptions(manager="dray")
+_OPTIONS: Final = WriteOptions(manager=f"kube-apiserver-v{'.'.join(map(str, KUBERNETES_VERSION))}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,10 @@ class DefinitionKeeper:
         """Serve what is defined now; before anybody asks."""
         for record in self._services.store.range(_PREFIX).records:
             self._serve(record, since=record.revision)
+
+    async def welcome(self, definition: CustomResourceDefinition) -> None:
+        """Bring a new definition up to date, so that who created it can use it at once."""
+        await self._sync(definition.metadata.name)
 
     async def run(self) -> None:
         """Keep at it, for ever."""

@@ -29,6 +29,7 @@ from dray.server.custom.kind import CustomKind, CustomVersion
 from dray.server.custom.list_rules import duplicate_items
 from dray.server.custom.scale_rules import scale_spec_errors, scale_status_errors
 from dray.server.custom.unstructured import Unstructured, fresh
+from dray.server.custom.values import NOWHERE
 from dray.server.models.model import Circumstances, Reading, shown
 from dray.server.resources import Resource
 from dray.validation.meta import (
@@ -276,7 +277,7 @@ class CustomModel:
         if rules is None:
             return ()
         if any(error.type in _BLOCKING for error in errors):
-            return [FieldError(FieldErrorType.INVALID, "", None, _NOT_CHECKED)]
+            return [FieldError(FieldErrorType.INVALID, NOWHERE, None, _NOT_CHECKED)]
         return rules.errors(new, old)
 
     def warnings(self, new: Any, old: Any | None) -> Sequence[str]:

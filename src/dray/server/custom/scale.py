@@ -11,7 +11,7 @@ from dray.api.apiextensions import CustomResourceSubresourceScale
 from dray.api.apps import Scale, ScaleSpec, ScaleStatus
 from dray.api.meta import ObjectMeta
 from dray.api.wire import UnknownFields, replace
-from dray.errors import APIError, BadRequest, InternalError, quote
+from dray.errors import APIError, BadRequest, Cause, InternalError, StatusDetails, quote
 from dray.server.custom.model import CustomModel
 from dray.server.custom.scale_rules import ABSENT, WrongPlace, integer_at, steps, text_at
 from dray.server.custom.unstructured import Unstructured, fresh
@@ -42,7 +42,9 @@ def custom_scale(model: Model, obj: Unstructured, *, required: bool = False) -> 
         raise BadRequest(str(error)) from error
     if wanted is ABSENT and required:
         path = quote(paths.spec_replicas_path)
-        raise APIError(f"Internal error occurred: the spec replicas field {path} does not exist")
+        told = f"the spec replicas field {path} does not exist"
+        details = StatusDetails(causes=(Cause(message=told),))
+        raise APIError(f"Internal error occurred: {told}", details)
     return Scale(
         metadata=ObjectMeta(
             name=metadata.name,

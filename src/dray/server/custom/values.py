@@ -21,7 +21,7 @@ from dray.server.custom.formats import is_known, is_recognized, text_fits
 from dray.server.custom.json_values import go_number, is_whole, same
 from dray.server.custom.structural import Structural
 
-__all__ = ["Check", "predecessors"]
+__all__ = ["NOWHERE", "Check", "predecessors"]
 
 _TYPES: Final = {
     bool: "boolean",
@@ -32,7 +32,9 @@ _TYPES: Final = {
     dict: "object",
 }
 _FORMATS: Final = {int: "int64", float: "float64"}
-_NO_TYPE: Final = ("", "string", "array")
+
+# What upstream calls the place of an error that has none.
+NOWHERE: Final = "<nil>"
 
 _INT32: Final = range(-(2**31), 2**31)
 _INT64: Final = range(-(2**63), 2**63)
@@ -51,7 +53,7 @@ class _Errors:
     def add(
         self, path: str, value: Any, told: str, type_: FieldErrorType = FieldErrorType.INVALID
     ) -> None:
-        self.found.append(FieldError(type_, path.removeprefix("."), value, told))
+        self.found.append(FieldError(type_, path.removeprefix(".") or NOWHERE, value, told))
 
     def take(self, other: _Errors) -> None:
         self.found += other.found
@@ -101,9 +103,12 @@ class Check:
     def status_errors(self, value: Any, old: Any) -> list[FieldError]:
         """The errors of a status, which is judged as if it were alone."""
         return [
-            FieldError(error.type, f"status.{error.field}", error.value, error.detail)
-            if error.field
-            else FieldError(error.type, "status", error.value, error.detail)
+            FieldError(
+                error.type,
+                "status" if error.field == NOWHERE else f"status.{error.field}",
+                error.value,
+                error.detail,
+            )
             for error in self.errors(value, old=old)
         ]
 
