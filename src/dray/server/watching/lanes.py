@@ -35,6 +35,9 @@ PIECE_BYTES_MAX: Final = 512 * 1024
 PIECE_PAUSE_SECONDS: Final = 0.01
 
 BOOKMARK_SECONDS: Final = 60.0
+
+# Watches that ended early leave their deadlines behind; beyond this many they are swept out.
+DEADLINES_SWEPT_MIN: Final = 1024
 TICK_SECONDS: Final = 1.0
 
 
@@ -132,6 +135,7 @@ class Lanes:
         self._clock = clock
         self._lanes: dict[Hashable, _Lane] = {}
         self._deadlines: list[tuple[float, int, Watcher]] = []
+        self._sweep_at = DEADLINES_SWEPT_MIN
         self._serial = 0
         self._next_bookmark = clock.monotonic() + BOOKMARK_SECONDS
         self.dropped_count = 0
@@ -165,6 +169,11 @@ class Lanes:
 
     def expire_at(self, watcher: Watcher, deadline: float) -> None:
         """End the watch properly at this monotonic time."""
+        if len(self._deadlines) >= self._sweep_at:
+            # Twice as many as are open: so sweeping costs each watch a constant.
+            self._deadlines = [entry for entry in self._deadlines if entry[2].is_open()]
+            heapq.heapify(self._deadlines)
+            self._sweep_at = max(DEADLINES_SWEPT_MIN, 2 * len(self._deadlines))
         self._serial += 1
         heapq.heappush(self._deadlines, (deadline, self._serial, watcher))
 
@@ -260,7 +269,10 @@ class Lanes:
             self._bookmark_all()
 
     def _say_goodbye(self, watcher: Watcher) -> None:
-        if watcher.bookmarks and watcher.channel is not None:
+        lane = self._lanes.get(watcher.interest.lane)
+        # One that is still hearing what was there must not believe that it has heard it all.
+        is_told = lane is not None and watcher in lane.watchers
+        if is_told and watcher.bookmarks and watcher.channel is not None:
             revision = self._store.revision
             if watcher.after <= revision:
                 watcher.channel.write(bookmark_line(*watcher.interest.name, revision))
