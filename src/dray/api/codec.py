@@ -149,11 +149,7 @@ def _finite(text: str) -> float | JSONNumber:
 
 def parse_json(data: bytes, *, bytes_max: int = DOCUMENT_BYTES_MAX) -> Any:
     """The document as builtins: objects remember duplicates, fractions remember their text."""
-    _check_bytes(data, bytes_max)
-    _check_nesting(data)
-    text = data.decode("utf-8")  # given bytes, json would guess at UTF-16 as well
-    if "\\ud" in text or "\\uD" in text:
-        text = _ESCAPE.sub(_without_lone_surrogate, text)
+    text = _json_text(data, bytes_max)
     try:
         return json.loads(
             text,
@@ -172,16 +168,27 @@ def parse_json(data: bytes, *, bytes_max: int = DOCUMENT_BYTES_MAX) -> Any:
 
 def parse_plain(data: bytes, *, bytes_max: int = DOCUMENT_BYTES_MAX) -> Any:
     """The document as plain dicts, lists and scalars, which remember nothing."""
-    _check_bytes(data, bytes_max)
-    _check_nesting(data)
+    text = _json_text(data, bytes_max)
     try:
-        return json.loads(data, parse_float=_finite, parse_int=_parse_int)
+        return json.loads(
+            text, parse_float=_finite, parse_int=_parse_int, parse_constant=_refuse_constant
+        )
     except json.JSONDecodeError as error:
         raise DecodeError(
             f"not JSON: {error.msg} (line {error.lineno}, column {error.colno})"
         ) from error
     except RecursionError as error:
         raise DecodeError(_TOO_DEEP) from error
+
+
+def _json_text(data: bytes, bytes_max: int) -> str:
+    """What json reads: given bytes, it would guess at UTF-16 as well."""
+    _check_bytes(data, bytes_max)
+    _check_nesting(data)
+    text = data.decode("utf-8")
+    if "\\ud" in text or "\\uD" in text:
+        text = _ESCAPE.sub(_without_lone_surrogate, text)
+    return text
 
 
 # A pair of surrogates, or one alone, or any other escape.

@@ -216,7 +216,7 @@ def _check_watch(options: ListOptions) -> list[FieldError]:
 _OPTIONS_KINDS: Final = frozenset({"", "DeleteOptions"})
 
 
-def delete_options(document: Mapping[str, object] | None, query: Query) -> DeleteOptions:
+def delete_options(document: object, query: Query) -> DeleteOptions:
     """How to delete: the body says it or, if there is none, the query."""
     options = _from_body(document) if document is not None else _from_query(query)
     errors = []
@@ -233,9 +233,11 @@ def delete_options(document: Mapping[str, object] | None, query: Query) -> Delet
     return options
 
 
-def _from_body(document: Mapping[str, object]) -> DeleteOptions:
+def _from_body(document: object) -> DeleteOptions:
+    if not isinstance(document, Mapping):
+        raise BadRequest("DeleteOptions cannot be read: the body is no object")
     kind = document.get("kind", "")
-    if kind not in _OPTIONS_KINDS:
+    if not isinstance(kind, str) or kind not in _OPTIONS_KINDS:
         raise BadRequest(f"the body of a deletion is DeleteOptions, not {quote(str(kind))}")
     try:
         return decode_builtins(dict(document), DeleteOptions).value

@@ -17,6 +17,7 @@ from dray.api.codec import (
     decode,
     decode_strict,
     encode,
+    parse_plain,
     to_builtins,
 )
 from dray.api.core import Pod
@@ -357,3 +358,23 @@ def test_a_value_built_by_hand_says_its_kind_and_version() -> None:
         "spec": {"devices": {"requests": None}},
         "status": {},
     }
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        pytest.param(rb'["\ud800"]', ["\ufffd"], id="half a character"),
+        pytest.param(rb'{"\udfff\ud800":1}', {"\ufffd\ufffd": 1}, id="halves the wrong way around"),
+        pytest.param(rb'["\ud83d\ude00"]', ["\U0001f600"], id="a whole one"),
+        pytest.param(rb'["\\ud800"]', ["\\ud800"], id="an escaped backslash"),
+    ],
+)
+def test_plain_values_can_be_written_back(text: bytes, value: Any) -> None:
+    assert parse_plain(text) == value
+    assert json.loads(encode(parse_plain(text))) == value
+
+
+@pytest.mark.parametrize("text", [b"[NaN]", b"[-Infinity]", "[1]".encode("utf-16"), b"[\0]"])
+def test_plain_values_are_those_of_json(text: bytes) -> None:
+    with pytest.raises(DecodeError):
+        parse_plain(text)

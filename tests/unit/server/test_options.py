@@ -253,3 +253,9 @@ def test_a_deletion_with_wrong_options_is_refused(body: Mapping[str, object], to
 def test_a_body_that_is_no_options_is_refused(body: Mapping[str, object]) -> None:
     with pytest.raises(BadRequest):
         delete_options(body, {})
+
+
+@pytest.mark.parametrize("body", ["v1", 1, [], {"kind": ["DeleteOptions"]}, {"kind": None}])
+def test_a_deletion_is_told_by_options_only(body: object) -> None:
+    with pytest.raises(BadRequest):
+        delete_options(body, {})

@@ -12,6 +12,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+import msgspec
+
 from dray.api import preparation, scheme
 from dray.api.carried import is_plain
 from dray.api.codec import (
@@ -84,7 +86,7 @@ class TypedModel:
     def _decode(self, body: bytes | Mapping[str, Any], version: Version) -> tuple[Any, Any]:
         try:
             if isinstance(body, bytes):
-                obj = decode_plain(body, version.type)
+                obj = decode_plain(_compact(body), version.type)
                 if obj is not None and not _writes_twice(body) and is_plain(obj):
                     return obj, ()
                 decoded = decode_strict(body, version.type)
@@ -179,6 +181,14 @@ class TypedModel:
 
 # What is stored was accepted once, and conversion may have made it longer than a body may be.
 _STORED_BYTES_MAX: Final = 16 * 1024 * 1024
+
+
+def _compact(body: bytes) -> bytes:
+    """The body without white space, so that what is carried as it came is stored as it is shown."""
+    try:
+        return msgspec.json.format(body, indent=-1)
+    except (msgspec.MsgspecError, RecursionError):
+        return body  # which the decoder refuses in better words
 
 
 def _start(api_version: str, kind: str) -> bytes:

@@ -129,3 +129,12 @@ def test_rules_speak_the_language_of_the_version_asked(version: str, path: str) 
     wrong = read("resource.k8s.io", "resourceclaims", document)
     here = circumstances("resource.k8s.io", "resourceclaims", version)
     assert {error.field for error in CLAIMS.validate_create(wrong, here)} == {path}
+
+
+def test_what_is_carried_is_stored_without_white_space() -> None:
+    classes = model("resource.k8s.io", "deviceclasses")
+    resource = served("resource.k8s.io", "deviceclasses").resource
+    opaque = b'{"driver": "a.example", "parameters": {"x" : [1, 2] }}'
+    body = b'{"metadata": {"name": "a"}, "spec": {"config": [{"opaque": %b}]}}' % opaque
+    value = classes.store(classes.read(body, resource, NOW).object)
+    assert b'"parameters":{"x":[1,2]}' in value
