@@ -12,7 +12,7 @@ from tests.interop.compare import Difference
 from tests.interop.recording import Recorded
 from tests.interop.script import Step
 
-__all__ = ["Deliberate", "deliberate", "is_deliberate"]
+__all__ = ["Deliberate", "deliberate", "undeliberate"]
 
 FILE = Path(__file__).parent / "differences.toml"
 
@@ -44,5 +44,12 @@ def deliberate() -> tuple[Deliberate, ...]:
     return tuple(Deliberate(**entry) for entry in tomllib.loads(FILE.read_text())["difference"])
 
 
-def is_deliberate(script: Recorded, step: Step, difference: Difference) -> bool:
-    return any(one.covers(script, step, difference) for one in deliberate())
+def undeliberate(script: Recorded, step: Step, found: list[Difference]) -> list[Difference]:
+    """The differences that are not meant."""
+    real = [
+        one for one in found if not any(meant.covers(script, step, one) for meant in deliberate())
+    ]
+    if found and found[0].where == "code" and found[0] not in real:
+        # With another code go other words.
+        return []
+    return real

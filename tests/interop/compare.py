@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,8 @@ __all__ = ["Difference", "differences"]
 # Beyond this many one answer is simply another one.
 DIFFERENCES_MAX = 40
 SHOWN_MAX = 160
+# Enough of a message to know what sort it is.
+GENERAL_MAX = 110
 
 
 class _Absent:
@@ -36,6 +39,8 @@ class Difference:
         """What kind of disagreement it is, the same for every object it shows up on."""
         if self.where in ("code", "failure"):
             return f"{self.where} {self.expected} became {shorten(self.got)}"
+        if self.where.endswith("message") and isinstance(self.expected, str):
+            return f"{self.where}: {_general(self.expected)}"
         what = (
             "missing" if self.got is ABSENT else "extra" if self.expected is ABSENT else "differs"
         )
@@ -43,6 +48,16 @@ class Difference:
 
     def __str__(self) -> str:
         return f"{self.where}: expected {shorten(self.expected)}, got {shorten(self.got)}"
+
+
+def _general(message: str) -> str:
+    """A message without the names and values in it, so that messages of one sort are one."""
+    message = re.sub(r'"(?:[^"\\]|\\.)*"', '"…"', message)
+    message = re.sub(r"\b[\w-]+(?:\.[\w-]+)*(?:\.k8s\.io|\.example\.com)\b|\d+", "…", message)
+    message = re.sub(r"(?<=of type )\w+(?=\):)", "Kind", message)
+    message = re.sub(r"(?<=: )[a-z][\w.\[\]]*(?=: )", "field", message)
+    message = re.sub(r"\b[A-Z][A-Za-z]+(?= in version| \"…\" is invalid)", "Kind", message)
+    return message.split("\n")[0][:GENERAL_MAX]
 
 
 def differences(expected: dict[str, Any], got: dict[str, Any]) -> list[Difference]:

@@ -21,6 +21,14 @@ from tests.interop.endpoint import Endpoint, Process, ServerFailed
 __all__ = ["DrayServer", "has_server"]
 
 START_SECONDS_MAX = 60
+
+# The same choices as for the real server.
+FLAGS = (
+    "--runtime-config",
+    ",".join(f"resource.k8s.io/{version}=true" for version in ("v1beta1", "v1beta2", "v1alpha3")),
+    "--feature-gates",
+    "DRAResourcePoolStatus=true",
+)
 STOP_SECONDS_MAX = 30
 
 
@@ -32,7 +40,7 @@ def has_server() -> bool:
 class DrayServer(Process):
     """`dray server` on a data directory of its own; `restart` keeps directory and port."""
 
-    def __init__(self, *, flags: tuple[str, ...] = ()) -> None:
+    def __init__(self, *, flags: tuple[str, ...] = FLAGS) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="dray-server-"))
         self.flags = flags
         with socket.socket() as listener:
@@ -87,7 +95,7 @@ class DrayServer(Process):
 
 
 def main() -> None:
-    server = DrayServer(flags=tuple(sys.argv[1:]))
+    server = DrayServer(flags=(*FLAGS, *sys.argv[1:]))
     sys.stdout.write(f"{server.endpoint.kubeconfig}\n")
     sys.stdout.flush()
     try:

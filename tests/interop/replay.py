@@ -20,7 +20,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from tests.interop.allowed import is_deliberate
+from tests.interop.allowed import undeliberate
 from tests.interop.compare import Difference, differences
 from tests.interop.dray_server import DrayServer
 from tests.interop.endpoint import Endpoint
@@ -45,7 +45,7 @@ class Report:
     def add(self, script: Recorded, index: int, found: list[Difference], *, counted: bool) -> None:
         step = script.steps[index]
         where = f"{script.name}: {step.title}"
-        real = [one for one in found if not is_deliberate(script, step, one)]
+        real = undeliberate(script, step, found)
         self.steps += 1
         self.by_area[script.area][0] += 1
         if not real:
@@ -126,6 +126,7 @@ def main() -> None:
     parser.add_argument(
         "--limit", type=int, default=25, help="how many kinds of difference to show"
     )
+    parser.add_argument("--patient", action="store_true", help="wait for caches, as recording does")
     options = parser.parse_args()
     server = None if options.kubeconfig else DrayServer()
     try:

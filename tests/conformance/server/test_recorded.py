@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.interop.allowed import is_deliberate
+from tests.interop.allowed import undeliberate
 from tests.interop.dray_server import DrayServer, has_server
 from tests.interop.player import Player
 from tests.interop.recording import Recorded, areas, read, replay
@@ -44,7 +44,6 @@ def test_a_script_is_answered_as_recorded(player: Player, script: Recorded) -> N
     found = [
         f"{step.title}: {difference}"
         for step, differences in zip(script.steps, replay(player, script), strict=True)
-        for difference in differences
-        if not is_deliberate(script, step, difference)
+        for difference in undeliberate(script, step, differences)
     ]
     assert not found[:SHOWN_MAX]

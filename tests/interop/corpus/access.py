@@ -116,7 +116,7 @@ def _roles() -> Script:
     who: dict[str, Any] = {"user": "roles-reader"}
     s.post("a map", maps.collection(s.namespace), maps.make("a"))
     s.get("get", maps.path(s.namespace, "a"), **who)
-    s.get("list", maps.collection(s.namespace), **who)
+    s.get("list", maps.collection(s.namespace), query="fieldSelector=metadata.name%3Da", **who)
     s.get("list everywhere", "/api/v1/configmaps", **who)
     s.get("list elsewhere", maps.collection("default"), **who)
     s.get("watch", maps.collection(s.namespace), query="watch=true", **who)
@@ -262,7 +262,12 @@ def _groups() -> Script:
         },
         pause=PAUSE,
     )
-    s.get("here", f"/api/v1/namespaces/{s.namespace}/configmaps", user="groups-frank")
+    s.get(
+        "here",
+        f"/api/v1/namespaces/{s.namespace}/configmaps",
+        user="groups-frank",
+        query="labelSelector=a%3Db",
+    )
     s.get("not the cluster", "/api/v1/nodes", user="groups-frank")
     return s
 

@@ -264,7 +264,7 @@ def _paths() -> Script:
     base = f"/api/v1/namespaces/{s.namespace}"
     for title, path in cases(
         ("a slash at the end", f"{base}/configmaps/a/"),
-        ("a slash after the collection", f"{base}/configmaps/"),
+        ("a slash after the collection", f"{base}/limitranges/"),
         ("two slashes", f"{base}//configmaps/a"),
         ("a dot", f"{base}/./configmaps/a"),
         ("two dots", f"{base}/pods/../configmaps/a"),
@@ -298,7 +298,7 @@ def _paths() -> Script:
         ("a semicolon", "limit=1;x=2"),
         ("an empty selector", "labelSelector=&fieldSelector="),
     ):
-        s.get(f"query: {title}", f"{base}/configmaps", query=query)
+        s.get(f"query: {title}", f"{base}/limitranges", query=query)
     return s
 
 

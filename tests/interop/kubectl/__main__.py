@@ -166,6 +166,9 @@ def main() -> None:
     for version, path in kubectls().items():
         if options.version not in (None, version):
             continue
+        if not options.record and not (RECORDED / f"{version}.jsonl.gz").exists():
+            sys.stdout.write(f"kubectl {version}: never recorded, so not compared\n")
+            continue
         server: Upstream | DrayServer | None = None
         if not options.kubeconfig:
             server = Upstream() if options.record or options.upstream else DrayServer()

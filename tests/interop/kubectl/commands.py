@@ -19,7 +19,7 @@ class Command:
     stdin: str = ""
     # A shell command that changes the file it is given, in the place of an editor.
     editor: str = ""
-    # exit: only the exit code; fields: no documentation; diff: no file names; retry: until it works.
+    # exit: only the exit code; fields: no documentation; diff: no file names; retry: until done.
     shown: str = "all"
 
 
