@@ -236,7 +236,8 @@ def _pins_name(requirement: Requirement) -> bool:
     return requirement.field == "metadata.name" and not requirement.negated
 
 
-_SELECTING: Final = frozenset({"list", "watch", "deletecollection"})
+# Not deletions: upstream takes the name of a selector only from those who read.
+_SELECTING: Final = frozenset({"list", "watch"})
 
 
 def _check_name(where: Route) -> None:
