@@ -113,6 +113,7 @@ async def _create_once(call: Call, obj: Any, options: WriteOptions, now: Time) -
         await give_back(services, paid)
         raise _taken(call, obj.metadata.name, key) from error
     except StoreUnavailable as error:
+        await give_back(services, paid)
         raise Unavailable(f"the write was not stored: {error}") from error
     more = services.after_create.get(type(obj))
     if more is not None:
