@@ -33,7 +33,7 @@ from dray.server.options import FOREGROUND, ORPHAN
 from dray.server.refusals import conflict, forbidden, modified
 from dray.store.store import Record
 
-__all__ = ["Deleted", "delete_object", "would_be_orphaned_by_default"]
+__all__ = ["Deleted", "check_preconditions", "delete_object", "would_be_orphaned_by_default"]
 
 FINALIZER_ORPHAN: Final = "orphan"
 FINALIZER_FOREGROUND: Final = "foregroundDeletion"
@@ -60,7 +60,7 @@ async def delete_object(
 ) -> Deleted:
     """Delete, or begin to. Raises Conflict if a precondition fails, and whatever admission does."""
     old = call.model.load(record.value, record.revision)
-    _check_preconditions(call, old, options)
+    check_preconditions(call, old, options)
     if isinstance(old, PriorityClass) and old.metadata.name.startswith(_SYSTEM_CLASSES):
         told = "this is a system priority class and cannot be deleted"
         raise forbidden(call.resource, old.metadata.name, told)
@@ -107,7 +107,8 @@ async def _end_pod(call: Call, record: Record, pod: Any, value: bytes) -> Delete
     return Deleted(pod, value, gone_at or ending.revision, gone=True)
 
 
-def _check_preconditions(call: Call, old: Any, options: DeleteOptions) -> None:
+def check_preconditions(call: Call, old: Any, options: DeleteOptions) -> None:
+    """Refuse to delete another object than the one that was meant. Raises Conflict."""
     wanted = options.preconditions
     if wanted is None:
         return

@@ -27,13 +27,15 @@ from dray.errors import (
     RevisionConflict,
     StatusDetails,
     StoreUnavailable,
+    Timeout,
     TooManyRequests,
     Unavailable,
+    quote,
 )
 from dray.server.admission.request import AdmissionRequest, Operation
 from dray.server.answers import status_answer
 from dray.server.call import Call
-from dray.server.deletion import delete_object
+from dray.server.deletion import check_preconditions, delete_object
 from dray.server.http.messages import Answer
 from dray.server.models.typed import TypedModel
 from dray.server.options import write_options
@@ -141,6 +143,10 @@ async def _pay(call: Call, pod: Pod, *, dry_run: bool) -> None:
         except StoreUnavailable as error:
             raise Unavailable(f"the budget could not be charged: {error}") from error
         return
+    raise Timeout(
+        f"couldn't update PodDisruptionBudget {quote(budgets[0].metadata.name)} due to conflicts",
+        StatusDetails(retry_after_seconds=_RETRY_SECONDS),
+    )
 
 
 def _covers(budget: PodDisruptionBudget, pod: Pod) -> bool:
@@ -212,6 +218,7 @@ async def _delete(call: Call, name: str, options: DeleteOptions) -> None:
         raise not_found(call.resource, name)
     now = call.now()
     pod: Pod = call.model.load(record.value, record.revision)
+    check_preconditions(call, pod, options)
     if pod.metadata.deletion_timestamp is None and not options.dry_run:
         condition = PodCondition(
             type=CONDITION_DISRUPTION_TARGET,
@@ -231,4 +238,13 @@ async def _delete(call: Call, name: str, options: DeleteOptions) -> None:
             )
         except (RevisionConflict, StoreUnavailable) as error:
             raise Unavailable(f"the eviction was not stored: {error}") from error
+        options = _of_our_own_write(options, record.revision)
     await delete_object(call, record, options, now, admitted=True)
+
+
+def _of_our_own_write(options: DeleteOptions, revision: int) -> DeleteOptions:
+    """The options for the pod as we just wrote it, if they were about what it was before."""
+    wanted = options.preconditions
+    if wanted is None or wanted.resource_version is None:
+        return options
+    return replace(options, preconditions=replace(wanted, resource_version=str(revision)))
