@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +18,16 @@ import yaml
 from docs import generate
 from dray.api.features import FEATURES
 from dray.api.wire import Time
+from dray.cli.server import command as server_command
 from dray.cli.snapshot import Snapshot
+from dray.server import call, revisions, yaml_bodies
+from dray.server.admission import chain as admission_chain
+from dray.server.http.limits import Limits
+from dray.server.patching import json_patch, managers
+from dray.server.verbs import watch
+from dray.server.watching import lanes
+from dray.store import history
+from tests.e2e.transcripts import Session, outside_sessions, sessions_of
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(
@@ -33,10 +44,10 @@ def relative(path: Path) -> str:
 
 
 def commands() -> list[tuple[str, str]]:
-    """Every line people are shown to type: `$ …` in console blocks, all of sh blocks."""
+    """Every line people are shown to type, sessions aside: `$ …` in console blocks, all of sh."""
     found = []
     for page in PAGES:
-        for language, body in FENCE.findall(page.read_text()):
+        for language, body in FENCE.findall(outside_sessions(page.read_text())):
             for line in body.splitlines():
                 if language == "console" and line.startswith("$ "):
                     found.append((relative(page), line.removeprefix("$ ")))
@@ -66,6 +77,21 @@ def test_a_dray_command_in_the_docs_runs(page: str, line: str) -> None:
     )
     assert done.returncode in (0, 1), done.stderr
     assert "Traceback" not in done.stderr
+
+
+WITH_SESSIONS = [page for page in PAGES if sessions_of(page.read_text())]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", WITH_SESSIONS, ids=relative)
+def test_a_session_with_a_server_goes_as_the_page_shows(page: Path, tmp_path: Path) -> None:
+    for number, steps in enumerate(sessions_of(page.read_text())):
+        if any("kubectl" in step.command for step in steps) and shutil.which("kubectl") is None:
+            pytest.skip("kubectl is not on the path, and the page types it")
+        folder = tmp_path / f"session-{number}"
+        folder.mkdir()
+        with Session(folder / "dray") as session:
+            session.play(steps)
 
 
 def readmes_python() -> list[str]:
@@ -144,6 +170,63 @@ def test_links_lead_somewhere(page: Path) -> None:
 @pytest.mark.parametrize("path", generate.PAGES, ids=relative)
 def test_generated_pages_are_current(path: Path) -> None:
     assert path.read_text() == generate.PAGES[path](), "run: make docs"
+
+
+SERVER_PAGE = ROOT / "docs" / "reference" / "server.md"
+
+
+def table(page: Path, heading: str) -> list[list[str]]:
+    """The cells of the table under a heading, without its first two rows."""
+    _, _, section = page.read_text().partition(f"\n## {heading}\n")
+    rows = re.findall(r"^\| (.*) \|$", section.partition("\n## ")[0], re.MULTILINE)
+    return [row.split(" | ") for row in rows[1:]]
+
+
+def test_every_flag_of_the_server_is_documented() -> None:
+    documented = {flag for row in table(SERVER_PAGE, "Flags") for flag in row[:1]}
+    named = {flag.strip("`").split()[0] for flag in documented}
+    assert named == {parameter.opts[0] for parameter in server_command.params}
+
+
+def test_admission_is_documented_in_its_order() -> None:
+    """Plugins have upstream's names in the page, classes their own: ServiceAccounts, say."""
+    chain = re.findall(
+        r"^ {12}(\w+)\(", inspect.getsource(admission_chain.default_chain), re.MULTILINE
+    )
+    documented = [row[0] for row in table(SERVER_PAGE, "Admission")]
+    assert len(documented) == len(chain) + 1, "quotas come after the plugins"
+    assert [
+        name for name, plugin in zip(documented, chain, strict=False) if name[:12] != plugin[:12]
+    ] == []
+
+
+LIMITS = Limits()
+
+
+@pytest.mark.parametrize(
+    ("what", "much"),
+    [
+        ("Body of a request", f"{LIMITS.body_bytes_max >> 20} MiB"),
+        ("Request line", f"{LIMITS.request_line_bytes_max >> 10} KiB"),
+        ("Header fields", f"{LIMITS.headers_max}, and {LIMITS.head_bytes_max >> 10} KiB"),
+        ("Time to send head, body", f"{LIMITS.head_seconds:.0f} s, {LIMITS.body_seconds:.0f} s"),
+        ("A connection without a request", f"{LIMITS.idle_seconds:.0f} s"),
+        ("A client that takes nothing of an answer", f"{LIMITS.write_seconds:.0f} s"),
+        ("Connections", f"{LIMITS.connections_max:,}"),
+        ("Unread events of one watch", f"{lanes.BUFFERED_BYTES_MAX >> 20} MiB"),
+        ("A watch without `timeoutSeconds`", f"{watch.TIMEOUT_SECONDS / 60:.0f} to"),
+        ("Bookmarks of a watch that asks for them", f"every {lanes.BOOKMARK_SECONDS:.0f} s"),
+        ("History, for watches and lists at a revision", f"the last {history.EVENTS_MAX:,} "),
+        ("Waiting for a revision that is yet to come", f"{revisions.WAIT_SECONDS:.0f} s"),
+        ("Operations of a JSON patch", f"{json_patch.OPERATIONS_MAX:,}"),
+        ("Values of a YAML body", f"{yaml_bodies.VALUES_MAX:,}"),
+        ("Field managers that update (not apply) one object", f"{managers.UPDATE_MANAGERS_MAX}"),
+        ("Warnings in an answer", f"{call.WARNINGS_MAX}"),
+    ],
+)
+def test_a_documented_limit_is_the_servers(what: str, much: str) -> None:
+    (row,) = [row for row in table(SERVER_PAGE, "Limits") if row[0] == what]
+    assert row[1].startswith(much)
 
 
 def test_every_gate_is_documented() -> None:
