@@ -87,11 +87,17 @@ class Definitions:
         *,
         kinds: Mapping[str, tuple[GroupVersionKind, ...]],
         describe: Callable[[str], str],
+        describe_field: Callable[[StructOf, str], str],
     ) -> None:
-        """`kinds` says by name which definitions are kinds; `describe` what there is to say."""
+        """`kinds` says by name which definitions are kinds.
+
+        `describe` and `describe_field` say what there is to say about a definition, and about the
+        fields that do not describe themselves.
+        """
         self._dialect = dialect
         self._kinds = kinds
         self._describe = describe
+        self._describe_field = describe_field
         self._found: dict[str, dict[str, Any]] = {}
 
     def as_json(self) -> dict[str, dict[str, Any]]:
@@ -128,7 +134,8 @@ class Definitions:
             written["description"] = struct.description
         if fields:
             written["properties"] = {
-                name: self._property(field) for name, field in sorted(fields.items())
+                name: self._property(field, field.description or self._describe_field(struct, name))
+                for name, field in sorted(fields.items())
             }
         required = sorted(name for name, field in fields.items() if field.required)
         if required:
@@ -139,11 +146,11 @@ class Definitions:
             written["x-kubernetes-preserve-unknown-fields"] = True
         return written
 
-    def _property(self, field: Field) -> dict[str, Any]:
+    def _property(self, field: Field, description: str) -> dict[str, Any]:
         written = self._type(field.schema)
         beside: dict[str, Any] = {}
-        if field.description:
-            beside["description"] = field.description
+        if description:
+            beside["description"] = description
         if field.default is not ABSENT and self._dialect is Dialect.V3:
             beside["default"] = field.default
         if field.patch_merge_key:

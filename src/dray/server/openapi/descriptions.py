@@ -1,6 +1,7 @@
-"""What there is to say about a type: the words of dray's own types, where it has one.
+"""What there is to say about types and their fields, all in dray's own words.
 
-Upstream's prose stays upstream's. A definition without a type here has no description.
+A type is described by the words kept for it or else by those of dray's own type, a field only by
+words kept for it. Upstream's prose stays upstream's: what is merely carried has no description.
 """
 
 from __future__ import annotations
@@ -8,20 +9,45 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from dray.api import scheme
 from dray.api.schema import ListOf, MapOf, Schema, StructOf
 from dray.api.schemas import find_schema
+from dray.server.openapi.words import words_about
 
-__all__ = ["describe"]
+__all__ = ["describe", "describe_field"]
+
+# What protobuf leaves to the envelope, and so has no number: only kinds have them like that.
+_TYPE_FIELDS: Final = ("apiVersion", "kind")
+
+# Whose words are those of every kind, and of every list of objects.
+_ANY_KIND: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.*"
+_ANY_LIST: Final = f"{_ANY_KIND}List"
 
 
 def describe(name: str) -> str:
     """What dray says about a definition, empty if nothing."""
-    return _descriptions().get(name, "")
+    return words_about(name) or _descriptions().get(name, "")
+
+
+def describe_field(struct: StructOf, field: str) -> str:
+    """What dray says about a field of a definition, empty if nothing."""
+    if not struct.name:
+        return ""
+    text = words_about(struct.name, field)
+    if text or not _is_kind(struct):
+        return text
+    if "items" in struct.fields and struct.name.endswith("List"):
+        text = words_about(_ANY_LIST, field)
+    return text or words_about(_ANY_KIND, field)
+
+
+def _is_kind(struct: StructOf) -> bool:
+    fields = struct.fields
+    return all(name in fields and not fields[name].number for name in _TYPE_FIELDS)
 
 
 @cache

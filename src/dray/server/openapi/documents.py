@@ -14,7 +14,7 @@ from typing import Any, Final
 from dray.api.schema import StructOf
 from dray.api.schemas import schema_of
 from dray.server.openapi.definitions import Definitions, Dialect
-from dray.server.openapi.descriptions import describe
+from dray.server.openapi.descriptions import describe, describe_field
 from dray.server.openapi.operations import (
     GroupVersionKind,
     Operation,
@@ -45,7 +45,7 @@ def document(resources: Sequence[Resource], api_version: str, *, version: str) -
     group, _, name = api_version.rpartition("/")
     resources = [named(each) for each in resources]
     served = [each for each in resources if (each.group, each.version) == (group, name)]
-    definitions = Definitions(Dialect.V3, kinds=_kinds(served), describe=describe)
+    definitions = _definitions(Dialect.V3, served)
     paths = _paths(served, [(group, name)], _V3(definitions))
     return to_json(
         {
@@ -63,7 +63,7 @@ def document(resources: Sequence[Resource], api_version: str, *, version: str) -
 def v2_document(resources: Sequence[Resource], *, version: str) -> dict[str, Any]:
     """The version 2 document of everything, as JSON values."""
     resources = [named(each) for each in resources]
-    definitions = Definitions(Dialect.V2, kinds=_kinds(resources), describe=describe)
+    definitions = _definitions(Dialect.V2, resources)
     versions = dict.fromkeys((each.group, each.version) for each in resources)
     paths = _paths(resources, versions, _V2(definitions))
     return {
@@ -83,6 +83,12 @@ def key_of(resource: Resource) -> str:
 
 def to_json(value: Any) -> bytes:
     return json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=False).encode()
+
+
+def _definitions(dialect: Dialect, resources: Iterable[Resource]) -> Definitions:
+    return Definitions(
+        dialect, kinds=_kinds(resources), describe=describe, describe_field=describe_field
+    )
 
 
 def _kinds(resources: Iterable[Resource]) -> Mapping[str, tuple[GroupVersionKind, ...]]:

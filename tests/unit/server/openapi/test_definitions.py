@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -30,8 +32,18 @@ def struct(name: str, *fields: Field, **options: Any) -> StructOf:
     return StructOf(name, lambda: {field.name: field for field in fields}, **options)
 
 
+def definitions_of(
+    dialect: Dialect,
+    *,
+    kinds: Mapping[str, tuple[GroupVersionKind, ...]] = MappingProxyType({}),
+    describe: Callable[[str], str] = lambda name: "",
+    describe_field: Callable[[StructOf, str], str] = lambda struct, field: "",
+) -> Definitions:
+    return Definitions(dialect, kinds=kinds, describe=describe, describe_field=describe_field)
+
+
 def define(dialect: Dialect, *fields: Field, **options: Any) -> dict[str, Any]:
-    definitions = Definitions(dialect, kinds={}, describe=lambda name: "")
+    definitions = definitions_of(dialect)
     definitions.refer(struct("Thing", *fields, **options))
     return definitions.as_json()
 
@@ -130,7 +142,7 @@ def test_a_struct_that_contains_itself_is_defined_once() -> None:
         return {"inner": Field("inner", recursive)}
 
     recursive = StructOf("Nested", load)
-    definitions = Definitions(Dialect.V2, kinds={}, describe=lambda name: f"about {name}")
+    definitions = definitions_of(Dialect.V2, describe=lambda name: f"about {name}")
     assert definitions.refer(recursive) == {"$ref": "#/definitions/Nested"}
     assert definitions.as_json() == {
         "Nested": {
@@ -141,9 +153,23 @@ def test_a_struct_that_contains_itself_is_defined_once() -> None:
     }
 
 
+@pytest.mark.parametrize("dialect", list(Dialect))
+def test_a_field_without_words_of_its_own_is_described(dialect: Dialect) -> None:
+    inner = struct("Inner")
+    definitions = definitions_of(
+        dialect, describe_field=lambda struct, field: f"{field} of {struct.name}."
+    )
+    definitions.refer(
+        struct("Thing", Field("a", TEXT), Field("b", TEXT, description="Own."), Field("c", inner))
+    )
+    properties = definitions.as_json()["Thing"]["properties"]
+    told = {name: written["description"] for name, written in properties.items()}
+    assert told == {"a": "a of Thing.", "b": "Own.", "c": "c of Thing."}
+
+
 def test_kinds_say_that_they_are_kinds() -> None:
     kind = GroupVersionKind("example.com", "v1", "Thing")
-    definitions = Definitions(Dialect.V3, kinds={"Thing": (kind,)}, describe=lambda name: "")
+    definitions = definitions_of(Dialect.V3, kinds={"Thing": (kind,)})
     definitions.refer(struct("Thing"))
     assert definitions.as_json()["Thing"]["x-kubernetes-group-version-kind"] == [
         {"group": "example.com", "kind": "Thing", "version": "v1"}
