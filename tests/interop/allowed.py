@@ -12,7 +12,13 @@ from tests.interop.compare import Difference
 from tests.interop.recording import Recorded
 from tests.interop.script import Step
 
-__all__ = ["Deliberate", "deliberate", "undeliberate"]
+__all__ = [
+    "Deliberate",
+    "DeliberateCommand",
+    "deliberate",
+    "deliberate_commands",
+    "undeliberate",
+]
 
 FILE = Path(__file__).parent / "differences.toml"
 
@@ -37,6 +43,21 @@ class Deliberate:
             and fnmatch(str(difference.expected), self.expected)
             and fnmatch(str(difference.got), self.got)
         )
+
+
+@dataclass(frozen=True, slots=True)
+class DeliberateCommand:
+    """A kubectl command that prints something else on purpose: what, why, and which (a pattern)."""
+
+    what: str
+    why: str
+    command: str
+
+
+@cache
+def deliberate_commands() -> tuple[DeliberateCommand, ...]:
+    entries = tomllib.loads(FILE.read_text()).get("kubectl", [])
+    return tuple(DeliberateCommand(**entry) for entry in entries)
 
 
 @cache

@@ -4,6 +4,7 @@
     python -m tests.interop.replay --kubeconfig FILE [--url U]  against a server that runs, fresh
     python -m tests.interop.replay --area writes --script 'crud-pods'
     python -m tests.interop.replay --first                      only the first difference of each
+    python -m tests.interop.replay --write-open                 list what differs in open.txt
     python -m tests.interop.replay --step 'crud-pods: update'   all about the steps of that name
 
 Without `--step` it prints kinds of difference, the most frequent first, each with examples: one
@@ -25,7 +26,7 @@ from tests.interop.compare import Difference, differences
 from tests.interop.dray_server import DrayServer
 from tests.interop.endpoint import Endpoint
 from tests.interop.player import Player
-from tests.interop.recording import Recorded, areas, play, read
+from tests.interop.recording import OPEN, Recorded, areas, play, read
 
 __all__: list[str] = []
 
@@ -39,6 +40,7 @@ class Report:
         self.steps = 0
         self.same = 0
         self.deliberate = 0
+        self.open: set[str] = set()
         self.by_sort: dict[str, list[tuple[str, Difference]]] = defaultdict(list)
         self.by_area: dict[str, list[int]] = defaultdict(lambda: [0, 0])
 
@@ -53,6 +55,7 @@ class Report:
             self.deliberate += bool(found)
             self.by_area[script.area][1] += 1
             return
+        self.open.add(f"{script.area}/{script.name}")
         if counted:
             for sort in dict.fromkeys(one.sort for one in real):
                 example = next(one for one in real if one.sort == sort)
@@ -126,6 +129,7 @@ def main() -> None:
     parser.add_argument(
         "--limit", type=int, default=25, help="how many kinds of difference to show"
     )
+    parser.add_argument("--write-open", action="store_true", help="list what differs in open.txt")
     parser.add_argument("--patient", action="store_true", help="wait for caches, as recording does")
     options = parser.parse_args()
     server = None if options.kubeconfig else DrayServer()
@@ -140,6 +144,8 @@ def main() -> None:
         if server:
             server.stop()
     report.show(options.limit)
+    if options.write_open:
+        OPEN.write_text("".join(f"{name}\n" for name in sorted(report.open)))
     if report.same + report.deliberate < report.steps:
         raise SystemExit(1)
 

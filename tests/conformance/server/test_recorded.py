@@ -13,7 +13,7 @@ import pytest
 from tests.interop.allowed import undeliberate
 from tests.interop.dray_server import DrayServer, has_server
 from tests.interop.player import Player
-from tests.interop.recording import Recorded, areas, read, replay
+from tests.interop.recording import Recorded, areas, open_scripts, read, replay
 
 pytestmark = [
     pytest.mark.slow,
@@ -31,15 +31,17 @@ def player() -> Iterator[Player]:
         player.close()
 
 
-def scripts() -> Iterator[Recorded]:
+def scripts() -> Iterator[object]:
+    """Every recorded script; those listed in open.txt are known to be answered otherwise so far."""
+    known = open_scripts()
     for area in areas():
-        yield from read(area)
+        for script in read(area):
+            name = f"{area}/{script.name}"
+            marks = [pytest.mark.xfail(reason="listed in open.txt")] if name in known else []
+            yield pytest.param(script, id=name, marks=marks)
 
 
-SCRIPTS = list(scripts())
-
-
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: f"{script.area}-{script.name}")
+@pytest.mark.parametrize("script", list(scripts()))
 def test_a_script_is_answered_as_recorded(player: Player, script: Recorded) -> None:
     found = [
         f"{step.title}: {difference}"

@@ -19,7 +19,8 @@ class Command:
     stdin: str = ""
     # A shell command that changes the file it is given, in the place of an editor.
     editor: str = ""
-    # exit: only the exit code; fields: no documentation; diff: no file names; retry: until done.
+    # exit: only the exit code; fields: no documentation; diff: no file names; retry: until done;
+    # nothing: not even whether it worked, as where controllers run it may have been done already.
     shown: str = "all"
 
 
@@ -226,7 +227,7 @@ COMMANDS = (
     # Namespaces and accounts
     Command("create namespace play"),
     Command("create namespace play"),
-    Command("create serviceaccount default -n play", shown="exit"),
+    Command("create serviceaccount default -n play", shown="nothing"),
     Command("config set-context --current --namespace=play", shown="exit"),
     Command("get namespace play"),
     Command("get ns play -o name"),
