@@ -32,7 +32,7 @@ from dray.api.core import Node
 from dray.errors import APIError, StatusDetails, TransportError, Unavailable
 from dray.server.http.messages import WebSocket
 
-__all__ = ["Kubelet", "NodePath", "Nodes"]
+__all__ = ["Kubelet", "NodePath", "Nodes", "Pieces"]
 
 DEFAULT_PORT: Final = 10250
 
@@ -59,10 +59,20 @@ class NodePath:
         return f"/{path}?{urlencode(self.query)}" if self.query else f"/{path}"
 
 
+class Pieces(Protocol):
+    """An answer of a node, piece by piece."""
+
+    def __aiter__(self) -> AsyncIterator[bytes]: ...
+
+    def close(self) -> None:
+        """Want no more, even if nothing was read yet. Closing twice is fine."""
+        ...
+
+
 class Nodes(Protocol):
     """What a server asks of nodes."""
 
-    async def read(self, node: Node, path: NodePath) -> AsyncIterator[bytes]:
+    async def read(self, node: Node, path: NodePath) -> Pieces:
         """What the node answers, piece by piece. Raises APIError if it refuses."""
         ...
 
@@ -80,7 +90,7 @@ class Kubelet:
         """The context has the server's own certificate; nodes' certificates it may not know."""
         self._context = context
 
-    async def read(self, node: Node, path: NodePath) -> AsyncIterator[bytes]:
+    async def read(self, node: Node, path: NodePath) -> Pieces:
         reader, writer, host = await self._connect(node)
         writer.write(
             f"GET {path.target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode()
@@ -94,7 +104,7 @@ class Kubelet:
             body = await reader.read(HEAD_BYTES_MAX)
             writer.close()
             raise _refused(status, body.decode(errors="replace").strip())
-        return _body(reader, writer, chunked=headers.get("transfer-encoding") == "chunked")
+        return _Body(reader, writer, chunked=headers.get("transfer-encoding") == "chunked")
 
     async def session(
         self, node: Node, path: NodePath, protocols: Sequence[str]
@@ -160,7 +170,24 @@ async def _head(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]:
     return status, {name.strip().lower(): value.strip().lower() for name, _, value in pairs}
 
 
-async def _body(
+class _Body:
+    """The body of an answer, as it arrives."""
+
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, chunked: bool
+    ) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._chunked = chunked
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return _pieces(self._reader, self._writer, chunked=self._chunked)
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+async def _pieces(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, chunked: bool
 ) -> AsyncIterator[bytes]:
     try:
@@ -202,7 +229,8 @@ class _Link:
         self._reader = reader
         self._writer = writer
         self._connection = connection
-        self._waiting: list[bytes] = []
+        # What came in one piece with the node's consent, and is for the client.
+        self._early: list[object] = []
 
     def close(self) -> None:
         self._writer.close()
@@ -210,8 +238,10 @@ class _Link:
     async def accepted(self) -> str:
         """The subprotocol, once the node agreed. Raises TransportError."""
         while True:
-            for event in await self._events():
+            events = await self._events()
+            for index, event in enumerate(events):
                 if isinstance(event, AcceptConnection):
+                    self._early = events[index + 1 :]
                     return event.subprotocol or ""
                 if isinstance(event, RejectConnection):
                     raise TransportError(f"it refused the session with {event.status_code}")
@@ -219,6 +249,9 @@ class _Link:
                     raise TransportError("it closed the session")
 
     async def _events(self) -> list[object]:
+        if self._early:
+            early, self._early = self._early, []
+            return early
         try:
             data = await self._reader.read(READ_BYTES)
             self._connection.receive_data(data or None)

@@ -57,7 +57,7 @@ _TURNS = 50
 
 
 @cache
-def _secrets() -> Path:
+def secrets_directory() -> Path:
     """Keys and certificates, made once: they are what takes time."""
     directory = tempfile.TemporaryDirectory()
     atexit.register(directory.cleanup)
@@ -289,7 +289,7 @@ async def start(
 ) -> Api:
     """A server that has what every server has from the start."""
     store, clock = store or MemoryStore(), FakeClock()
-    secrets = _secrets()
+    secrets = secrets_directory()
     settings = Settings(
         secrets=secrets,
         token_file=secrets / "tokens.csv" if token_file else None,

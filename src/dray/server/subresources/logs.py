@@ -6,7 +6,7 @@ Upstream counterpart: LogREST in pkg/registry/core/pod/rest.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, Final
 
 from dray.api.core import Node, Pod
@@ -24,7 +24,7 @@ from dray.errors import (
 )
 from dray.server.call import Call
 from dray.server.http.messages import Answer, Channel, Response, Stream
-from dray.server.kubelet import NodePath, Nodes
+from dray.server.kubelet import NodePath, Nodes, Pieces
 from dray.server.refusals import not_found
 from dray.server.switches import is_on
 
@@ -148,7 +148,7 @@ def _time(text: str) -> Time:
         raise BadRequest(f"sinceTime: {error}") from error
 
 
-def _stream(call: Call, pieces: AsyncIterator[bytes]) -> Stream:
+def _stream(call: Call, pieces: Pieces) -> Stream:
     clock = call.services.clock
     tasks: list[asyncio.Task[None]] = []
 
@@ -167,6 +167,7 @@ def _stream(call: Call, pieces: AsyncIterator[bytes]) -> Stream:
         channel.close()
 
     def ended() -> None:
+        pieces.close()
         for task in tasks:
             task.cancel()
 
