@@ -36,7 +36,7 @@ from dray.server.operations.time_limits import late
 from dray.server.refusals import method_not_allowed, no_such_resource, not_found
 from dray.server.registry import Served
 from dray.server.resources import Resource
-from dray.server.routing import Route, route
+from dray.server.routing import Route
 from dray.server.services import Services
 from dray.server.user import Attributes, User
 
@@ -104,7 +104,7 @@ class Application:
 
     async def __call__(self, request: Request) -> Answer:
         operations = self._operations
-        handling = operations.begin(request, route(request.method, request.path, request.query))
+        handling = operations.begin(request)
         answer: Answer | None = None
         try:
             answer = await self._answer(request, handling)

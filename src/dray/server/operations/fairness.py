@@ -1,20 +1,23 @@
 """Who goes next when not everybody can: requests take turns by flow.
 
 Handlers are short and share one event loop, so what a request waits for is mostly the requests that
-run before it. Each turn of the loop starts requests worth a fixed amount of work; what does not fit
+run before it. One turn of the loop starts requests worth a fixed amount of work; what does not fit
 waits in the queue of its flow, and the next turn takes from all queues in turn, wide requests being
 charged more. The first request of a flow in a turn always starts: someone who asks now and then is
-not held up by someone who asks all the time. Besides, each level may have only so many requests
-under way, because those that wait for the disk are not seen by the loop.
+not held up by someone who asks all the time.
+
+Reads are answered from memory and are over when they return. Writes wait for the disk, which the
+loop does not see, so each level may only have so many of them under way; reads and writes of a user
+wait apart, and a disk that hangs does not hold up reads.
 
 A flow whose queue is full, or that waited too long, is refused with 429; an exempt one takes turns
 but is never refused. Upstream exempts these altogether; where one process does all the work that
 would let an administrator's script stop the cluster
 (test_an_exempt_flow_takes_turns_but_is_never_refused).
 
-While nothing waits, a request costs two dictionary lookups and a few additions. Streams are counted
-until they begin. Upstream counterpart: apiserver pkg/util/flowcontrol, without shuffle sharding:
-flows of one process need not be hashed into a fixed number of queues.
+While nothing waits, a read costs a dictionary lookup and a few additions. Streams are counted until
+they begin. Upstream counterpart: apiserver pkg/util/flowcontrol, without shuffle sharding: flows of
+one process need not be hashed into a fixed number of queues.
 """
 
 from __future__ import annotations
@@ -46,12 +49,16 @@ KEPT_PART: Final = 0.5
 class FairnessLimits:
     """How much may run, and how much may wait."""
 
-    # Requests worth this much start in one turn of the loop; a read of one object is worth 1 and
-    # takes some 0.1 ms. Whoever asks next waits for about two turns: a few milliseconds. Fewer
-    # would make turns, which cost a system call each, out of what is now one.
+    # Requests worth this much start in one turn of the loop while others wait; a read of one object
+    # is worth 1 and takes some 0.05 ms. Whoever asks next waits for about two turns: some
+    # milliseconds. Fewer would make more turns, each a system call, of the same work.
     turn_width: int = 16
 
-    # Requests under way, most of them waiting for the disk; upstream's number for both kinds.
+    # So much starts before anybody has to wait. Twice as much as a turn, so that turns need not be
+    # counted one by one: only every sixteenth request looks for the next one.
+    burst_width: int = 32
+
+    # Writes under way, most of them waiting for the disk; upstream's number for all requests.
     seats: int = 600
 
     # A client with more connections than this should wait before it asks again.
@@ -82,17 +89,31 @@ class SchemaCounts:
 
 
 class _LevelState:
-    """A level at work. `clock` is the virtual time of its queues: work done per flow."""
+    """A level at work, its reads or its writes."""
 
-    __slots__ = ("clock", "executing", "kept", "level", "limit", "queued", "served", "waiting")
+    __slots__ = (
+        "clock",
+        "executing",
+        "exempt",
+        "kept",
+        "limit",
+        "queued",
+        "seated",
+        "served",
+        "shares",
+        "waiting",
+    )
 
-    def __init__(self, level: Level, *, kept: int, limit: int) -> None:
-        self.level = level
+    def __init__(self, level: Level, *, kept: int = 0, limit: int = 0) -> None:
+        """Without a limit its requests need no seats."""
+        self.exempt = level.exempt
+        self.shares = level.shares or _EXEMPT_SHARES
         self.kept = kept
         self.limit = limit
-        self.executing = 0
+        self.seated = limit > 0
+        self.executing = 0  # of those that need seats
         self.queued = 0
-        self.clock = 0.0
+        self.clock = 0.0  # the virtual time of its queues: work done per flow
         self.served = 0.0  # work done for its shares, against other levels'
         self.waiting: list[tuple[float, int, Flow]] = []  # a heap, the next one first
 
@@ -140,11 +161,16 @@ class Fairness:
         self._limits = limits or FairnessLimits()
         self._defer = defer
         self._classifier = Classifier()
-        self._flows: dict[tuple[Schema, str], Flow] = {}
+        self._flows: dict[tuple[Schema, str, bool], Flow] = {}
+        # The flows of users whose flows do not depend on what they ask for: writes, reads. By the
+        # identity of the object, which authenticators keep: comparing users would cost more.
+        self._users: dict[int, tuple[User, Flow, Flow]] = {}
         self._levels = _levels(self._limits.seats)
         self._counts: dict[Schema, SchemaCounts] = {}
+        self._turn_width = self._limits.turn_width
+        self._burst_width = self._limits.burst_width
         self._turn = 0
-        self._used = 0  # width started in this turn
+        self._used = 0  # width started since the last turn that was noticed
         self._armed = False  # the next turn is on its way
         self._executing = 0
         self._waiting = 0
@@ -152,23 +178,39 @@ class Fairness:
 
     # What a request calls ----------------------------------------------------------------------
 
-    def flow(self, user: User, where: Route) -> Flow:
+    def flow(self, user: User, where: Route, *, reads: bool) -> Flow:
         """The flow of a request."""
+        known = self._users.get(id(user))
+        if known is not None and where.resource:
+            return known[2] if reads else known[1]
         schema = self._classifier.schema(user, where)
-        key = (schema, where.namespace if schema.by_namespace else user.name)
-        found = self._flows.get(key)
-        return found if found is not None else self._new_flow(schema, key)
+        if schema.depends_on_user_alone and where.resource:
+            if len(self._users) >= self._limits.flows_max:
+                self._users.clear()
+            flows = (self._find(schema, user.name, False), self._find(schema, user.name, True))
+            self._users[id(user)] = (user, *flows)
+            return flows[reads]
+        return self._find(schema, where.namespace if schema.by_namespace else user.name, reads)
 
     def begin(self, flow: Flow, width: int) -> bool:
         """Start a request if it need not wait."""
         level = flow.level
-        if flow.queue or not self._has_seat(level):
+        if flow.queue or (level.seated and not self._has_seat(level)):
             return False
-        if flow.turn != self._turn:
-            flow.turn = self._turn  # the first of its flow in this turn
-        elif self._waiting or self._used >= self._limits.turn_width:
-            return flow.counts.schema is PROBES and self._start(flow, width)
-        return self._start(flow, width)
+        turn = self._turn
+        if flow.turn != turn:
+            flow.turn = turn  # the first of its flow in this turn
+        elif (
+            self._waiting or self._used >= self._burst_width
+        ) and flow.counts.schema is not PROBES:
+            return False
+        flow.counts.dispatched += 1
+        self._used = used = self._used + width
+        if used >= self._turn_width and not self._armed:
+            self._arm()
+        if level.seated:
+            self._sit(flow)
+        return True
 
     async def wait(self, flow: Flow, width: int) -> str | None:
         """Wait for the turn of a request that may not begin.
@@ -177,7 +219,7 @@ class Fairness:
         """
         level, limits = flow.level, self._limits
         full = len(flow.queue) >= limits.flow_queue_max or level.queued >= limits.level_queue_max
-        if full and not level.level.exempt:
+        if full and not level.exempt:
             return self._refused(flow, "queue-full")
         place = _Place(asyncio.get_running_loop().create_future(), width, self._clock.monotonic())
         self._enqueue(flow, place)
@@ -185,14 +227,14 @@ class Fairness:
             granted = await place.future
         except asyncio.CancelledError:
             # Granted just when the client went away: nobody else will give the seat back.
-            if not place.future.cancelled() and place.future.result():
+            if not place.future.cancelled() and place.future.result() and level.seated:
                 self.end(flow)
             raise
         flow.counts.waits.add(self._clock.monotonic() - place.since)
         return None if granted else self._refused(flow, "time-out")
 
     def end(self, flow: Flow) -> None:
-        """A request is done, or became a stream."""
+        """A request of a flow with seats is done, or became a stream."""
         flow.level.executing -= 1
         flow.counts.executing -= 1
         self._executing -= 1
@@ -210,7 +252,7 @@ class Fairness:
             for _finish, _serial, flow in level.waiting:
                 queue = flow.queue
                 while queue and (
-                    queue[0].future.done() or (queue[0].since <= oldest and not level.level.exempt)
+                    queue[0].future.done() or (queue[0].since <= oldest and not level.exempt)
                 ):
                     future = self._leave(flow).future
                     if not future.done():
@@ -224,7 +266,7 @@ class Fairness:
         return list(self._counts.values())
 
     def nominal_seats(self) -> dict[str, int]:
-        """How many requests of each level may be under way, whatever the others do."""
+        """How many writes of each level may be under way, if all share what there is."""
         return {
             level.name: _nominal(level, self._limits.seats) for level in LEVELS if not level.exempt
         }
@@ -236,16 +278,10 @@ class Fairness:
             return True
         return level.executing < level.limit and self._executing < self._limits.seats
 
-    def _start(self, flow: Flow, width: int) -> bool:
-        counts = flow.counts
-        counts.dispatched += 1
-        counts.executing += 1
+    def _sit(self, flow: Flow) -> None:
+        flow.counts.executing += 1
         flow.level.executing += 1
         self._executing += 1
-        self._used += width
-        if not self._armed:
-            self._arm()
-        return True
 
     def _arm(self) -> None:
         self._armed = True
@@ -257,7 +293,7 @@ class Fairness:
         self._armed = False
         self._turn += 1
         self._used = 0
-        while self._waiting and self._used < self._limits.turn_width:
+        while self._waiting and self._used < self._turn_width:
             level = self._next_level()
             if level is None:
                 return  # `end` tries again
@@ -267,7 +303,7 @@ class Fairness:
         """Of the levels that wait and have a seat, the one that had least for its shares."""
         best: _LevelState | None = None
         for level in self._levels.values():
-            if not level.waiting or not self._has_seat(level):
+            if not level.waiting or (level.seated and not self._has_seat(level)):
                 continue
             if best is None or level.served < best.served:
                 best = level
@@ -284,9 +320,14 @@ class Fairness:
                 continue  # its client went away
             started = True
             place.future.set_result(True)
-            self._start(flow, place.width)
+            flow.counts.dispatched += 1
+            self._used += place.width
+            if not self._armed:
+                self._arm()
+            if level.seated:
+                self._sit(flow)
             flow.finish = level.clock + place.width
-            level.served += place.width / (level.level.shares or _EXEMPT_SHARES)
+            level.served += place.width / level.shares
         if flow.queue:
             self._push(flow)
 
@@ -327,13 +368,18 @@ class Fairness:
         rejected[reason] = rejected.get(reason, 0) + 1
         return reason
 
-    def _new_flow(self, schema: Schema, key: tuple[Schema, str]) -> Flow:
+    def _find(self, schema: Schema, whose: str, reads: bool) -> Flow:
+        key = (schema, whose, reads)
+        found = self._flows.get(key)
+        if found is not None:
+            return found
         if len(self._flows) >= self._limits.flows_max:
             self._flows = {key: flow for key, flow in self._flows.items() if flow.queue}
+            self._users.clear()
         counts = self._counts.get(schema)
         if counts is None:
             counts = self._counts[schema] = SchemaCounts(schema)
-        flow = self._flows[key] = Flow(self._levels[schema.level], counts)
+        flow = self._flows[key] = Flow(self._levels[schema.level, reads], counts)
         return flow
 
 
@@ -342,22 +388,22 @@ _EXEMPT_SHARES: Final = max(level.shares for level in LEVELS)
 
 _SHARES_TOTAL: Final = sum(level.shares for level in LEVELS)
 
-# What an exempt level may have under way: nobody has that many connections.
-_UNLIMITED: Final = 1 << 30
-
 
 def _nominal(level: Level, seats: int) -> int:
     return ceil(seats * level.shares / _SHARES_TOTAL)
 
 
-def _levels(seats: int) -> dict[Level, _LevelState]:
+def _levels(seats: int) -> dict[tuple[Level, bool], _LevelState]:
+    """The states of levels, by level and whether it is their reads."""
     kept = {level: ceil(_nominal(level, seats) * KEPT_PART) for level in LEVELS}
-    kept_total = sum(kept.values())
-    return {
-        level: _LevelState(level, kept=_UNLIMITED, limit=_UNLIMITED)
-        if level.exempt
-        else _LevelState(
-            level, kept=kept[level], limit=max(seats - kept_total + kept[level], kept[level])
+    lent = seats - sum(kept.values())
+    states: dict[tuple[Level, bool], _LevelState] = {}
+    for level in LEVELS:
+        own = kept[level]
+        states[level, True] = _LevelState(level)
+        states[level, False] = (
+            _LevelState(level)
+            if level.exempt
+            else _LevelState(level, kept=own, limit=max(own + lent, 1))
         )
-        for level in LEVELS
-    }
+    return states

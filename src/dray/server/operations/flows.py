@@ -44,6 +44,7 @@ class Schema:
     name: str
     level: Level
     by_namespace: bool = False
+    depends_on_user_alone: bool = False  # whatever they ask for, probes apart
 
 
 _EXEMPT: Final = Level("exempt")
@@ -65,15 +66,15 @@ LEVELS: Final = (
 )
 
 PROBES: Final = Schema("probes", _EXEMPT)
-_MASTERS: Final = Schema("exempt", _EXEMPT)
+_MASTERS: Final = Schema("exempt", _EXEMPT, depends_on_user_alone=True)
 _ELECTION: Final = Schema("system-leader-election", _LEADER_ELECTION)
 _NODES_HIGH: Final = Schema("system-node-high", _NODE_HIGH)
 _NODES: Final = Schema("system-nodes", _SYSTEM)
 _CONTROLLER_MANAGER: Final = Schema("kube-controller-manager", _WORKLOAD_HIGH, by_namespace=True)
 _SCHEDULER: Final = Schema("kube-scheduler", _WORKLOAD_HIGH, by_namespace=True)
 _SYSTEM_ACCOUNTS: Final = Schema("kube-system-service-accounts", _WORKLOAD_HIGH, by_namespace=True)
-_ACCOUNTS: Final = Schema("service-accounts", _WORKLOAD_LOW)
-_DEFAULT: Final = Schema("global-default", _GLOBAL_DEFAULT)
+_ACCOUNTS: Final = Schema("service-accounts", _WORKLOAD_LOW, depends_on_user_alone=True)
+_DEFAULT: Final = Schema("global-default", _GLOBAL_DEFAULT, depends_on_user_alone=True)
 
 SCHEMAS: Final = (
     PROBES,

@@ -5,63 +5,43 @@ from __future__ import annotations
 import asyncio
 from math import inf
 
+import msgspec
+
 from dray.server.http.messages import Request
 from dray.server.operations.fairness import Flow
 from dray.server.operations.series import Series
 from dray.server.routing import Route
 from dray.server.user import Decision, User
 
-__all__ = ["LONG_RUNNING_SUBRESOURCES", "Handling", "is_long_running"]
+__all__ = ["LONG_RUNNING_SUBRESOURCES", "READING_VERBS", "Handling", "is_long_running"]
 
 # They last as long as a client wants; none of them is counted against time or turns once it runs.
 LONG_RUNNING_SUBRESOURCES = frozenset({"attach", "exec", "log", "portforward", "proxy"})
 
-_READS = frozenset({"get", "list", "watch", "head", "options"})
+READING_VERBS = frozenset({"get", "list", "watch", "head", "options"})
 
 
-class Handling:
-    """Filled in on the way. A plain object with slots: one is made for every request."""
+class Handling(msgspec.Struct, eq=False):
+    """Filled in on the way. A struct: one is made for every request."""
 
-    __slots__ = (
-        "audit",
-        "audit_id",
-        "cancelled",
-        "deadline",
-        "decision",
-        "expired",
-        "flow",
-        "reads",
-        "request",
-        "seated",
-        "series",
-        "started",
-        "task",
-        "user",
-        "user_served",
-        "where",
-        "width",
-    )
-
-    def __init__(
-        self, request: Request, where: Route, audit_id: str, started: float, series: Series
-    ) -> None:
-        self.request = request
-        self.where = where
-        self.audit_id = audit_id
-        self.started = started  # monotonic seconds
-        self.series = series
-        self.reads = where.verb in _READS
-        self.user: User | None = None  # who they showed to be
-        self.user_served: User | None = None  # as whom they are served: another if impersonated
-        self.decision: Decision | None = None  # what the authorizers said
-        self.flow: Flow | None = None
-        self.width = 1
-        self.seated = False  # it counts among the requests under way of its flow
-        self.deadline = inf
-        self.task: asyncio.Task[object] | None = None
-        self.cancelled = False  # nobody waits for the answer
-        self.expired = False  # its time was up, and it was cancelled for that
-        self.audit: object = None  # what the audit log notes about it
+    request: Request
+    where: Route
+    started: float  # monotonic seconds
+    series: Series
+    reads: bool
+    limited: bool = False  # it has a time limit
+    user: User | None = None  # who they showed to be
+    user_served: User | None = None  # as whom they are served: another if impersonated
+    decision: Decision | None = None  # what the authorizers said
+    flow: Flow | None = None
+    width: int = 1
+    seated: bool = False  # it counts among the writes under way of its flow
+    deadline: float = inf
+    task: asyncio.Task[object] | None = None
+    cancelled: bool = False  # nobody waits for the answer
+    expired: bool = False  # its time was up, and it was cancelled for that
+    audit_id: str = ""  # once something is written that has to name it
+    audit: object = None  # what the audit log notes about it
 
 
 def is_long_running(where: Route) -> bool:

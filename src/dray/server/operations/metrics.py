@@ -67,9 +67,10 @@ class Metrics:
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
         self.table = SeriesTable(self._find)
-        self.in_flight = [0, 0]  # writes, reads
-        self.authentications = {"success": 0, "failure": 0}
-        self.authorizations = {"allowed": 0, "denied": 0, "no-opinion": 0}
+        self.writes_in_flight = 0
+        # Only what did not succeed is counted on the way; "" came too early for the question.
+        self.unauthenticated = {"failure": 0, "": 0}
+        self.unauthorized = {"denied": 0, "no-opinion": 0, "": 0}
         # None is told twice: the collector is ours alone, not the library's global one.
         self._process = ProcessCollector(registry=None)
 
@@ -100,8 +101,13 @@ class Metrics:
         yield from self._request_numbers()
         yield from self._watch_numbers()
         yield from self._object_numbers()
-        yield "authentication_attempts", _by_label(self.authentications)
-        yield "authorization_attempts_total", _by_label(self.authorizations)
+        answered = sum(sum(series.codes.values()) for series in self.table)
+        known = answered - sum(self.unauthenticated.values())
+        allowed = known - sum(self.unauthorized.values())
+        failures = self.unauthenticated["failure"]
+        yield "authentication_attempts", _by_label({"success": known, "failure": failures})
+        refused = {verdict: n for verdict, n in self.unauthorized.items() if verdict}
+        yield "authorization_attempts_total", _by_label({"allowed": allowed, **refused})
         audit = self._sources.audit
         yield "apiserver_audit_event_total", _plain(audit.events)
         yield "apiserver_audit_error_total", [(("log",), audit.dropped + audit.unwritten)]
@@ -119,7 +125,9 @@ class Metrics:
             "apiserver_request_total",
             [((*_dry(each), str(code)), n) for each in table for code, n in each.codes.items()],
         )
-        writes, reads = self.in_flight
+        writes, connections = self.writes_in_flight, self._sources.connections()
+        # Those in flight on connections; what the process asks of itself is not among them.
+        reads = max(connections.requests_in_flight - writes, 0) if connections else 0
         yield (
             "apiserver_current_inflight_requests",
             [(("mutating",), writes), (("readOnly",), reads)],

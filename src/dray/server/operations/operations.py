@@ -20,12 +20,13 @@ from dray.server.operations.audit_log import AuditLog, Rotation
 from dray.server.operations.audit_policy import DEFAULT_POLICY, load_policy
 from dray.server.operations.counted_channel import CountedChannel, LineCounter
 from dray.server.operations.fairness import Fairness
-from dray.server.operations.handling import Handling
+from dray.server.operations.handling import READING_VERBS, Handling, is_long_running
 from dray.server.operations.metrics import Metrics, Sources
 from dray.server.operations.request_log import SLOW_SECONDS, RequestLog, Requests
+from dray.server.operations.series import Series
 from dray.server.operations.time_limits import REQUEST_SECONDS, TimeLimits
 from dray.server.operations.widths import width_of
-from dray.server.routing import Route
+from dray.server.routing import Route, route
 from dray.server.user import User
 
 __all__ = ["Operations", "OperationsSettings"]
@@ -35,6 +36,10 @@ TICK_SECONDS: Final = 1.0
 
 # An ID that a client chose is repeated in the log and in the answer, if it can be one.
 AUDIT_ID_CHARACTERS_MAX: Final = 128
+
+# Paths without a query that are remembered, if they are not too long to be worth it: a megabyte.
+PLAIN_PATHS_MAX: Final = 4096
+PLAIN_PATH_CHARACTERS_MAX: Final = 256
 
 _TOO_MANY: Final = Response(
     429,
@@ -70,19 +75,24 @@ class Operations:
         """Opens the audit log. Raises ConfigurationError."""
         self._clock = clock
         self._sources = sources
-        self._fair = settings.fairness
-        self._fairness: Fairness = sources.fairness
+        self._monotonic = clock.monotonic
+        self._fairness: Fairness | None = sources.fairness if settings.fairness else None
         self.metrics = Metrics(sources)
-        self._table = self.metrics.table
-        self._in_flight = self.metrics.in_flight
+        self._series = self.metrics.table.of
         self._log = RequestLog(settings.requests, slow_seconds=settings.slow_seconds)
+        self._slow_seconds = settings.slow_seconds
+        # Reads that succeed are counted and no more, unless somebody wants them written down.
+        self._notes_reads = settings.requests is Requests.ALL or settings.audit_log is not None
         self._limits = TimeLimits(clock, seconds=settings.request_seconds)
         self._lines = LineCounter()
+        # Clients read the same objects again and again; where such a path leads does not change.
+        self._plain: dict[str, tuple[Route, Series]] = {}
         # IDs only have to differ: random ones for each request would cost more than counting them.
         self._id_prefix = entropy.uid()[:24]
         self._id_number = 0
         self._audit_log: AuditLog | None = None
         self._audit: Audit | None = None
+        self.audits = settings.audit_log is not None
         if settings.audit_log is not None:
             policy = load_policy(settings.audit_policy) if settings.audit_policy else DEFAULT_POLICY
             self._audit_log = AuditLog(
@@ -102,7 +112,8 @@ class Operations:
         while True:
             await self._clock.sleep(TICK_SECONDS)
             self._limits.sweep()
-            self._fairness.sweep()
+            if self._fairness is not None:
+                self._fairness.sweep()
 
     async def close(self) -> None:
         """Write audit events that wait, and close their file."""
@@ -114,46 +125,64 @@ class Operations:
 
     # The way of a request ----------------------------------------------------------------------
 
-    def begin(self, request: Request, where: Route) -> Handling:
+    def begin(self, request: Request) -> Handling:
         """A request arrived. `end` or `abandon` must follow."""
-        audit_id = request.headers.get("audit-id", "")
-        if not audit_id or len(audit_id) > AUDIT_ID_CHARACTERS_MAX or not audit_id.isprintable():
-            self._id_number += 1
-            audit_id = f"{self._id_prefix}{self._id_number:012x}"
-        series = self._table.of(request, where)
-        handling = Handling(request, where, audit_id, self._clock.monotonic(), series)
-        self._in_flight[handling.reads] += 1
+        plain = request.method == "GET" and not request.query
+        known = self._plain.get(request.path) if plain else None
+        if known is not None:
+            return Handling(request, known[0], self._monotonic(), known[1], True)
+        where = route(request.method, request.path, request.query)
+        series = self._series(request, where)
+        reads = where.verb in READING_VERBS
+        handling = Handling(request, where, self._monotonic(), series, reads)
+        if not reads:
+            self.metrics.writes_in_flight += 1
+        if is_long_running(where):
+            return handling
+        handling.limited = not reads or "timeout" in request.query
+        if plain and series.sort.resource and len(request.path) <= PLAIN_PATH_CHARACTERS_MAX:
+            if len(self._plain) >= PLAIN_PATHS_MAX:
+                self._plain.clear()
+            self._plain[request.path] = (where, series)
         return handling
 
     def limit(self, handling: Handling) -> None:
         """Set its time limit. Raises BadRequest if it asks for one that makes no sense."""
         self._limits.begin(handling)
 
-    def authenticated(self, handling: Handling, user: User) -> None:
-        """It is known who sent it."""
-        handling.user = user
+    def authenticated(self, handling: Handling) -> None:
+        """It is known who sent it; to be told if `audits`."""
         if self._audit is not None:
+            self._name(handling)
             self._audit.received(handling)
 
     def enter(self, handling: Handling, user: User) -> bool:
         """Whether it may start now; otherwise `wait`. The user is who it is served as."""
         handling.user_served = user
-        if not self._fair:
+        fairness = self._fairness
+        if fairness is None:
             return True
-        where = handling.where
-        flow = handling.flow = self._fairness.flow(user, where)
-        handling.width = width = width_of(handling.request, where, self._count)
-        handling.seated = seated = self._fairness.begin(flow, width)
-        return seated
+        where, reads = handling.where, handling.reads
+        flow = fairness.flow(user, where, reads=reads)
+        width = 1
+        if where.verb != "get":
+            handling.width = width = width_of(handling.request, where, self._count)
+        started = fairness.begin(flow, width)
+        if not (started and reads):
+            handling.flow = flow
+            handling.seated = started and flow.level.seated
+        return started
 
     async def wait(self, handling: Handling) -> Response | None:
         """Wait until it may start; or the answer that refuses it."""
-        assert handling.flow is not None
-        refused = await self._fairness.wait(handling.flow, handling.width)
+        flow, fairness = handling.flow, self._fairness
+        assert flow is not None
+        assert fairness is not None
+        refused = await fairness.wait(flow, handling.width)
         if refused is not None:
             handling.series.terminate(_TOO_MANY.status)
             return _TOO_MANY
-        handling.seated = True
+        handling.seated = flow.level.seated
         return None
 
     def cancelled(self, handling: Handling) -> bool:
@@ -168,11 +197,19 @@ class Operations:
 
     def end(self, handling: Handling, answer: Answer) -> Answer:
         """It is answered: the answer to give, which is counted and named."""
-        self._release(handling)
-        header = ("Audit-Id", handling.audit_id)
-        if type(answer) is Response:
-            self._finish(handling, answer.status, len(answer.body), answer)
-            return Response(answer.status, (*answer.headers, header), answer.body)
+        if not handling.reads or handling.limited or handling.flow is not None:
+            self._release(handling)
+        if type(answer) is not Response:
+            return self._long_running(handling, answer)
+        code, size = answer.status, len(answer.body)
+        seconds = self._monotonic() - handling.started
+        handling.series.add(code, seconds, size)
+        if handling.reads and code < 400 and seconds < self._slow_seconds and not self._notes_reads:
+            return answer  # there is nothing that would name it
+        self._note(handling, code, seconds, size, answer)
+        return Response(code, (*answer.headers, ("Audit-Id", handling.audit_id)), answer.body)
+
+    def _long_running(self, handling: Handling, answer: Answer) -> Answer:
         if isinstance(answer, Stream):
             return self._stream(handling, answer)
         assert isinstance(answer, Upgrade)
@@ -183,34 +220,55 @@ class Operations:
         self._release(handling)
         if handling.cancelled:
             return
-        seconds = self._clock.monotonic() - handling.started
+        seconds = self._monotonic() - handling.started
         handling.series.add(500, seconds, 0)
-        self._log.answered(handling, 500, seconds, 0)
+        self._log.answered(self._name(handling), 500, seconds, 0)
         if self._audit is not None:
             self._audit.broke(handling)
 
     def _release(self, handling: Handling) -> None:
-        self._in_flight[handling.reads] -= 1
         self._limits.end(handling)
-        if handling.seated and handling.flow is not None:
+        if not handling.reads:
+            self.metrics.writes_in_flight -= 1
+        if handling.seated and handling.flow is not None and self._fairness is not None:
             handling.seated = False
             self._fairness.end(handling.flow)
 
-    def _finish(self, handling: Handling, code: int, size: int, answer: Answer) -> None:
-        seconds = self._clock.monotonic() - handling.started
-        handling.series.add(code, seconds, size)
-        metrics, decision = self.metrics, handling.decision
-        if handling.user is not None:
-            metrics.authentications["success"] += 1
-        elif code == 401:
-            metrics.authentications["failure"] += 1
-        if decision is not None:
-            metrics.authorizations[_VERDICTS[decision.allowed]] += 1
+    def _note(
+        self, handling: Handling, code: int, seconds: float, size: int, answer: Answer
+    ) -> None:
+        """Write down what is to be known of a request besides that there was one."""
+        self._name(handling)
+        if code >= 400:
+            self._refused(handling, code)
         self._log.answered(handling, code, seconds, size)
         if self._audit is not None:
             if handling.user is None:
                 self._audit.received(handling)
             self._audit.completed(handling, code, answer)
+
+    def _name(self, handling: Handling) -> Handling:
+        """Give the request its ID: the client's own, or a new one."""
+        if not handling.audit_id:
+            wanted = handling.request.headers.get("audit-id", "")
+            if 0 < len(wanted) <= AUDIT_ID_CHARACTERS_MAX and wanted.isprintable():
+                handling.audit_id = wanted
+            else:
+                self._id_number += 1
+                handling.audit_id = f"{self._id_prefix}{self._id_number:012x}"
+        return handling
+
+    def _refused(self, handling: Handling, code: int) -> None:
+        """Count how far a refused request came; all others came all the way."""
+        metrics = self.metrics
+        if handling.user is None:
+            metrics.unauthenticated["failure" if code == 401 else ""] += 1
+        elif handling.decision is None:
+            metrics.unauthorized[""] += 1
+        elif not handling.decision.allowed:
+            metrics.unauthorized[
+                "no-opinion" if handling.decision.allowed is None else "denied"
+            ] += 1
 
     def _count(self, group: str, version: str, plural: str, namespace: str) -> int:
         served = self._sources.registry.find(group, version, plural)
@@ -234,11 +292,16 @@ class Operations:
         def ended() -> None:
             handling.series.long_running -= 1
             size = counted[0].bytes_sent if counted else 0
-            self._finish(handling, stream.status, size, stream)
+            self._ended(handling, stream.status, size, stream)
             stream.ended()
 
-        headers = (*stream.headers, ("Audit-Id", handling.audit_id))
+        headers = (*stream.headers, ("Audit-Id", self._name(handling).audit_id))
         return Stream(stream.status, headers, start, ended)
+
+    def _ended(self, handling: Handling, code: int, size: int, answer: Answer) -> None:
+        seconds = self._monotonic() - handling.started
+        handling.series.add(code, seconds, size)
+        self._note(handling, code, seconds, size, answer)
 
     def _upgrade(self, handling: Handling, upgrade: Upgrade) -> Upgrade:
         if self._audit is not None:
@@ -250,11 +313,9 @@ class Operations:
                 await upgrade.serve(websocket)
             finally:
                 handling.series.long_running -= 1
-                self._finish(handling, _SWITCHING, 0, upgrade)
+                self._ended(handling, _SWITCHING, 0, upgrade)
 
         return Upgrade(observed, upgrade.protocol)
 
 
 _SWITCHING: Final = 101
-
-_VERDICTS: Final = {True: "allowed", False: "denied", None: "no-opinion"}

@@ -7,6 +7,7 @@ Upstream counterpart: the label values of apiserver pkg/endpoints/metrics.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -107,9 +108,14 @@ class Series:
         """Take in a request that was answered."""
         codes = self.codes
         codes[code] = codes.get(code, 0) + 1
-        self.durations.add(seconds)
-        if self.sizes is not None:
-            self.sizes.add(size)
+        # Distribution.add, written out: this is on the way of every request.
+        durations = self.durations
+        durations.counts[bisect_left(DURATION_BUCKETS, seconds)] += 1
+        durations.total += seconds
+        sizes = self.sizes
+        if sizes is not None:
+            sizes.counts[bisect_left(SIZE_BUCKETS, size)] += 1
+            sizes.total += size
 
     def terminate(self, code: int) -> None:
         """Take in that the server gave up on a request."""

@@ -3,8 +3,10 @@
 There is no timer for each request: those under way stand in a set, and once a second the late ones
 are cancelled, which their application answers with 504. A write that is with the store by then is
 written all the same, as it is upstream: the answer says that nobody waited for it. Requests that
-last by their nature have no limit. Upstream counterparts: apiserver pkg/endpoints/filters
-request_deadline.go, pkg/server/filters timeout.go.
+last by their nature have no limit; reads are answered from memory and have one only if they ask.
+
+Upstream counterparts: apiserver pkg/endpoints/filters request_deadline.go, pkg/server/filters
+timeout.go.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from typing import Final
 
 from dray.clock import Clock
 from dray.errors import BadRequest, StatusDetails, Timeout, quote, shorten
-from dray.server.operations.handling import Handling, is_long_running
+from dray.server.operations.handling import Handling
 
 __all__ = ["REQUEST_SECONDS", "TimeLimits", "late", "parse_duration"]
 
@@ -46,8 +48,6 @@ class TimeLimits:
 
     def begin(self, handling: Handling) -> None:
         """Set the limit of a request. Raises BadRequest if it asks for one that makes no sense."""
-        if is_long_running(handling.where):
-            return
         seconds = self._seconds
         wanted = handling.request.query.get("timeout")
         if wanted and wanted[0]:

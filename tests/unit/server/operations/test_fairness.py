@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 import pytest
@@ -17,13 +17,14 @@ from dray.testing import FakeClock
 GET = Route("get", "/api/v1/nodes/a", version="v1", resource="nodes", name="a")
 FLOODER, VICTIM = User("flooder"), User("victim")
 ADMIN = User("admin", groups=(SYSTEM_MASTERS,))
-SMALL = FairnessLimits(turn_width=4, seats=60, flow_queue_max=8, level_queue_max=20)
+SMALL = FairnessLimits(turn_width=4, burst_width=4, seats=60, flow_queue_max=8, level_queue_max=20)
 
 
 class Desk:
     """Requests at a Fairness: what started, in order, and what was refused."""
 
-    def __init__(self, limits: FairnessLimits = SMALL) -> None:
+    def __init__(self, limits: FairnessLimits = SMALL, *, reads: bool = True) -> None:
+        self.reads = reads
         self.clock = FakeClock()
         self.turns: list[Callable[[], None]] = []
         self.fairness = Fairness(self.clock, limits=limits, defer=self.turns.append)
@@ -38,14 +39,15 @@ class Desk:
         await self.settle()
 
     async def _handle(self, user: User, label: str, width: int) -> None:
-        flow = self.fairness.flow(user, GET)
+        flow = self.fairness.flow(user, GET, reads=self.reads)
         if not self.fairness.begin(flow, width):
             reason = await self.fairness.wait(flow, width)
             if reason is not None:
                 self.refused.append(f"{label}: {reason}")
                 return
         self.started.append(label)
-        self.fairness.end(flow)
+        if flow.level.seated:
+            self.fairness.end(flow)
 
     async def settle(self) -> None:
         """Let every task run as far as it can."""
@@ -70,9 +72,16 @@ class Desk:
         return turns
 
 
-def simulate(scenario: Callable[[Desk], Coroutine[Any, Any, None]], limits: Any = SMALL) -> None:
-    async def run() -> None:
-        desk = Desk(limits)
+def simulate(
+    scenario: Callable[[Desk], Coroutine[Any, Any, None]],
+    limits: FairnessLimits = SMALL,
+    *,
+    kinds: Sequence[bool] = (True, False),
+) -> None:
+    """Play a scenario with reads, and with writes."""
+
+    async def run(reads: bool) -> None:
+        desk = Desk(limits, reads=reads)
         await scenario(desk)
         await desk.drain()
         desk.fairness.sweep()
@@ -81,7 +90,8 @@ def simulate(scenario: Callable[[Desk], Coroutine[Any, Any, None]], limits: Any 
         await asyncio.gather(*desk.tasks, return_exceptions=True)
         assert all(c.executing == c.queued == 0 for c in desk.fairness.counts)
 
-    asyncio.run(run())
+    for reads in kinds:
+        asyncio.run(run(reads))
 
 
 def test_while_nothing_waits_requests_start_at_once() -> None:
@@ -90,6 +100,23 @@ def test_while_nothing_waits_requests_start_at_once() -> None:
         assert len(desk.started) == 4
 
     simulate(scenario)
+
+
+def test_few_requests_need_no_turns() -> None:
+    async def scenario(desk: Desk) -> None:
+        await desk.ask(FLOODER, count=3)
+        assert desk.turns == []
+
+    simulate(scenario)
+
+
+def test_a_burst_may_be_more_than_a_turn() -> None:
+    async def scenario(desk: Desk) -> None:
+        await desk.ask(FLOODER, count=20)
+        assert len(desk.started) == 6
+        assert len(await desk.turn()) == 4
+
+    simulate(scenario, FairnessLimits(turn_width=4, burst_width=6))
 
 
 def test_a_turn_starts_no_more_than_its_width() -> None:
@@ -225,7 +252,7 @@ def test_probes_never_wait() -> None:
         desk = Desk()
         probe = Route("get", "/readyz")
         await desk.ask(FLOODER, count=12)
-        flow = desk.fairness.flow(FLOODER, probe)
+        flow = desk.fairness.flow(FLOODER, probe, reads=True)
         assert all(desk.fairness.begin(flow, 1) for _ in range(10))
 
     asyncio.run(run())
@@ -255,7 +282,7 @@ def test_a_client_that_goes_away_when_its_turn_comes_gives_the_seat_back() -> No
 
 def held(fairness: Fairness, user: User, count: int) -> list[Flow]:
     """Requests that start and stay under way, as those that wait for the disk do."""
-    flow = fairness.flow(user, GET)
+    flow = fairness.flow(user, GET, reads=False)
     return [flow for _ in range(count) if fairness.begin(flow, 0)]
 
 
@@ -291,7 +318,38 @@ def test_a_freed_seat_starts_the_next() -> None:
         await desk.drain()
         assert desk.started == ["flooder-0"]
 
-    simulate(scenario)
+    simulate(scenario, kinds=[False])
+
+
+def test_a_disk_that_hangs_does_not_hold_up_reads() -> None:
+    async def run() -> None:
+        desk = Desk(reads=True)
+        assert held(desk.fairness, FLOODER, 100)
+        assert not desk.fairness.begin(desk.fairness.flow(FLOODER, GET, reads=False), 0)
+        await desk.ask(FLOODER, count=12)
+        await desk.drain()
+        assert len(desk.started) == 12
+
+    asyncio.run(run())
+
+
+def test_probes_are_not_taken_for_other_requests_of_their_user() -> None:
+    async def run() -> None:
+        fairness = Desk().fairness
+        ordinary = fairness.flow(FLOODER, GET, reads=True)
+        assert fairness.flow(FLOODER, Route("get", "/livez"), reads=True) is not ordinary
+        assert fairness.flow(FLOODER, GET, reads=True) is ordinary
+
+    asyncio.run(run())
+
+
+def test_users_that_are_equal_share_a_flow() -> None:
+    async def run() -> None:
+        fairness = Desk().fairness
+        flows = {fairness.flow(User("bob"), GET, reads=True) for _ in range(3)}
+        assert len(flows) == 1
+
+    asyncio.run(run())
 
 
 def test_levels_share_turns_by_their_shares() -> None:
@@ -305,7 +363,7 @@ def test_levels_share_turns_by_their_shares() -> None:
         # workload-low has five times the shares of global-default.
         assert 3 <= desk.started.count("default") <= 5
 
-    simulate(scenario, FairnessLimits(turn_width=4, seats=60))
+    simulate(scenario, FairnessLimits(turn_width=4, burst_width=4, seats=60))
 
 
 def test_flows_that_are_idle_are_forgotten() -> None:
