@@ -1,7 +1,8 @@
 """What dray can do today, told on its own examples: `make demo`.
 
 Good manifests pass, selectors find their devices, a pending pod learns why, each mistake is found
-and explained. Exits with 1 if anything comes out other than the examples say.
+and explained, and an API server that is killed has lost nothing. Exits with 1 if anything comes out
+other than the examples say.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+import subprocess
 import sys
 import textwrap
 from pathlib import Path
@@ -163,6 +165,27 @@ def show_pending(story: str, question: tuple[str, ...], code: int) -> bool:
     return answer.code == code and bool(answer.output)
 
 
+CRASH = EXAMPLES / "08-api-server" / "crash.py"
+
+
+def show_server() -> bool:
+    """Start an API server, kill it, and look for what it had answered."""
+    say(
+        "dray server keeps devices, claims and pods in one SQLite file and answers over HTTPS, as "
+        "kube-apiserver does. This one is killed in the middle of its work."
+    )
+    print(f"\n  $ python {shown(CRASH)}")
+    done = subprocess.run(
+        [sys.executable, CRASH],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    print(textwrap.indent(done.stdout.strip(), "  "))
+    return done.returncode == 0
+
+
 def main() -> int:
     print(ask("version").output)
     say()
@@ -184,12 +207,16 @@ def main() -> int:
     say("Each of these manifests has one mistake. dray says where it is and which rule it breaks.")
     caught = [show_mistake(path) for path in sorted(MISTAKES.glob("*.yaml"))]
 
+    title("An API server, killed")
+    survived = show_server()
+
     title("In short")
     say(f"{sum(good)} of {len(good)} examples are valid, as they should be.")
     say(f"{sum(tried)} of {len(tried)} selectors got the answers they should get.")
     say(f"{sum(explained)} of {len(explained)} questions about a pending pod were answered.")
     say(f"{sum(caught)} of {len(caught)} mistakes were found and explained, as they should be.")
-    return 0 if all((good, tried, caught, *good, *tried, *explained, *caught)) else 1
+    say("The server lost nothing it had answered for." if survived else "The server failed.")
+    return 0 if all((good, tried, caught, *good, *tried, *explained, *caught, survived)) else 1
 
 
 if __name__ == "__main__":

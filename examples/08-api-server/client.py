@@ -1,6 +1,6 @@
 """A client of a Kubernetes API server in a page of Python, with nothing but the standard library.
 
-It knows four verbs and a watch. For programs that stay, take a real client library; any that talks
+It knows five verbs and a watch. For programs that stay, take a real client library; any that talks
 to Kubernetes talks to dray.
 """
 
@@ -12,6 +12,7 @@ import re
 import ssl
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.client import HTTPResponse
 from pathlib import Path
 from typing import Any
@@ -58,17 +59,20 @@ class Client:
     def delete(self, path: str) -> Any:
         return self._ask("DELETE", path)
 
-    def watch(self, path: str, revision: str) -> Iterator[tuple[str, Any]]:
+    def apply(self, path: str, manifest: str, manager: str) -> Any:
+        """Make the object what a manifest says, as YAML (a server-side apply)."""
+        form = "application/apply-patch+yaml"
+        return self._ask("PATCH", f"{path}?fieldManager={manager}", manifest.encode(), form)
+
+    @contextmanager
+    def watch(self, path: str, revision: str) -> Iterator[Iterator[tuple[str, Any]]]:
         """What happens after the revision: ADDED, MODIFIED or DELETED, and the object."""
-        with self._open(
-            Request(f"{self.server}{path}?watch=true&resourceVersion={revision}")
-        ) as lines:
-            for line in lines:
-                event = json.loads(line)
-                yield event["type"], event["object"]
+        request = Request(f"{self.server}{path}?watch=true&resourceVersion={revision}")
+        with self._open(request) as lines:
+            yield ((event["type"], event["object"]) for event in map(json.loads, lines))
 
     def _ask(self, method: str, path: str, body: Any = None, form: str = "application/json") -> Any:
-        data = None if body is None else json.dumps(body).encode()
+        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
         request = Request(
             self.server + path, data=data, method=method, headers={"Content-Type": form}
         )

@@ -44,11 +44,12 @@ def main(kubeconfig: str) -> None:
         print(f"deleted it: {refusal}")
 
     print("what a watch from before all that tells:")
-    for kind, claim in client.watch(CLAIMS, revision):
-        metadata = claim["metadata"]
-        print(f"  {kind} {metadata['name']}, labels {metadata.get('labels', {})}")
-        if kind == "DELETED":
-            break
+    with client.watch(CLAIMS, revision) as events:
+        for kind, claim in events:
+            metadata = claim["metadata"]
+            print(f"  {kind} {metadata['name']}, labels {metadata.get('labels', {})}")
+            if kind == "DELETED":
+                break
 
 
 if __name__ == "__main__":
