@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import signal
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 
 from dray.cli.errors import CommandError
 from dray.cli.gates import feature_gates_option, parse_gates
+from dray.cli.operations import operations_options, parse_operations
 from dray.cli.output import examples
 from dray.clock import SystemClock
 from dray.entropy import SystemEntropy
@@ -38,6 +38,7 @@ SECRETS: Final = "pki"
         "dray server",
         "dray server --data-dir /var/lib/dray --port 6443 --kubeconfig admin.conf",
         "dray server --runtime-config resource.k8s.io/v1beta1=true",
+        "dray server --audit-log-path /var/log/dray/audit.log --log-format json",
     ),
 )
 @click.option(
@@ -80,6 +81,7 @@ SECRETS: Final = "pki"
     help="API versions to serve beyond the default ones, or not to serve.",
 )
 @feature_gates_option
+@operations_options
 def command(
     data_dir: Path,
     host: str,
@@ -89,6 +91,7 @@ def command(
     token_file: Path | None,
     runtime_config: str,
     feature_gates: tuple[str, ...],
+    **operations: Any,
 ) -> None:
     """Serve the Kubernetes API.
 
@@ -104,8 +107,8 @@ def command(
         token_file=token_file,
         versions=parse_runtime_config(runtime_config),
         gates=parse_gates(feature_gates),
+        operations=parse_operations(data_directory=data_dir, **operations),
     )
-    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
     run(_serve(data_dir, settings, kubeconfig or data_dir / "kubeconfig"))
 
 
