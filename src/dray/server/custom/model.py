@@ -31,6 +31,7 @@ from dray.server.custom.scale_rules import scale_spec_errors, scale_status_error
 from dray.server.custom.unstructured import Unstructured, fresh
 from dray.server.custom.values import NOWHERE
 from dray.server.models.model import Circumstances, Reading, shown
+from dray.server.refusals import forbidden
 from dray.server.resources import Resource
 from dray.validation.meta import (
     validate_common_create,
@@ -196,7 +197,9 @@ class CustomModel:
     # Preparing ---------------------------------------------------------------------------------
 
     def prepare_create(self, new: Any, circumstances: Circumstances) -> Any:
-        del circumstances
+        if self.kind.terminating:
+            told = "create not allowed while custom resource definition is terminating"
+            raise forbidden(circumstances.resource, new.metadata.name, told)
         content = new.content
         if self.version.has_status and STATUS in content:
             content = _without_status(content)

@@ -23,7 +23,7 @@ from dray.server.custom.declarations import declared, escaped
 from dray.server.custom.field_paths import field_path
 from dray.server.custom.json_values import same
 from dray.server.custom.structural import Rule, Structural
-from dray.server.custom.values import predecessors
+from dray.server.custom.values import NOWHERE, predecessors
 
 __all__ = ["Rules"]
 
@@ -58,7 +58,7 @@ class _Asking:
         self.found: list[FieldError] = []
 
     def invalid(self, path: str, value: Any, told: str) -> None:
-        self.found.append(FieldError(FieldErrorType.INVALID, path, value, told))
+        self.found.append(FieldError(FieldErrorType.INVALID, path or NOWHERE, value, told))
 
     def pay(self, cost: int, path: str, type_: str, told: str = _OUT_OF_BUDGET) -> None:
         if cost > self.budget:
@@ -225,7 +225,7 @@ class _Compiled:
         type_ = _REASONS.get(self._rule.reason or "", FieldErrorType.INVALID)
         if type_ is FieldErrorType.DUPLICATE:
             detail = ""
-        asking.found.append(FieldError(type_, place, shown, detail))
+        asking.found.append(FieldError(type_, place or NOWHERE, shown, detail))
 
     def _fail(self, failure: str, path: str, asking: _Asking) -> None:
         if failure.startswith("no such overload"):
