@@ -166,7 +166,9 @@ class Operations:
         flow = fairness.flow(user, where, reads=reads)
         width = 1
         if where.verb != "get":
-            handling.width = width = width_of(handling.request, where, self._count)
+            handling.width = width = width_of(
+                handling.request, where, handling.series.sizes, self._count
+            )
         started = fairness.begin(flow, width)
         if not (started and reads):
             handling.flow = flow

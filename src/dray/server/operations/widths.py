@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from dray.server.http.messages import Request
+from dray.server.operations.measures import Distribution
 from dray.server.routing import Route
 
 __all__ = ["WIDTH_MAX", "Count", "width_of"]
@@ -29,12 +30,15 @@ _WRITES: Final[Mapping[str, int]] = {
 # Stored objects go out as they are: so many cost about as much as finding one.
 OBJECTS_PER_WIDTH: Final = 100
 
+# Encrypting and sending them.
+BYTES_PER_WIDTH: Final = 16 * 1024
+
 # How many objects there are: of a group, version and plural, in a namespace or all.
 Count = Callable[[str, str, str, str], int]
 
 
-def width_of(request: Request, where: Route, count: Count) -> int:
-    """The width of a request."""
+def width_of(request: Request, where: Route, sizes: Distribution | None, count: Count) -> int:
+    """The width of a request; `sizes` are those of answers to its like."""
     verb = where.verb
     if verb == "get":
         return 1
@@ -47,7 +51,8 @@ def width_of(request: Request, where: Route, count: Count) -> int:
     limit = query.get("limit", ("",))[0]
     if limit.isdecimal() and 0 < int(limit[:9]) < objects:
         objects = int(limit[:9])
-    return min(1 + objects // OBJECTS_PER_WIDTH, WIDTH_MAX)
+    size = sizes.total / sizes.count if sizes is not None and sizes.total else 0.0
+    return min(1 + max(objects // OBJECTS_PER_WIDTH, int(size) // BYTES_PER_WIDTH), WIDTH_MAX)
 
 
 def _sends_all(query: Mapping[str, object]) -> bool:

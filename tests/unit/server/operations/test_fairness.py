@@ -104,7 +104,7 @@ def test_while_nothing_waits_requests_start_at_once() -> None:
 
 def test_few_requests_need_no_turns() -> None:
     async def scenario(desk: Desk) -> None:
-        await desk.ask(FLOODER, count=3)
+        await desk.ask(FLOODER, count=1)
         assert desk.turns == []
 
     simulate(scenario)
