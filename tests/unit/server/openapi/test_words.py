@@ -134,6 +134,39 @@ def test_every_type_of_resource_k8s_io_is_described(version: str) -> None:
     assert not silent
 
 
+# What users of DRA meet outside its group.
+COMPLETE = [
+    *("Pod", "PodSpec", "PodStatus", "PodCondition", "PodResourceClaim", "PodResourceClaimStatus"),
+    *("PodExtendedResourceClaimStatus", "ContainerExtendedResourceRequest", "PodTemplateSpec"),
+    *("Container", "EphemeralContainer", "ContainerStatus", "ContainerState", "ContainerPort"),
+    *("ResourceRequirements", "ResourceClaim", "ResourceStatus", "ResourceHealth"),
+    *("NodeAllocatableResourceClaimStatus", "Toleration", "Affinity", "NodeSelectorRequirement"),
+    *("Node", "NodeSpec", "NodeStatus", "NodeCondition", "NodeSystemInfo", "Taint"),
+    *("Namespace", "NamespaceSpec", "NamespaceStatus", "ConfigMap", "Secret", "ServiceAccount"),
+    *("Event", "EventSeries", "Lease", "LeaseSpec", "LimitRange", "LimitRangeSpec"),
+    *("LimitRangeItem", "ResourceQuota", "ResourceQuotaSpec", "ResourceQuotaStatus"),
+    *("PriorityClass", "PodDisruptionBudget", "PodDisruptionBudgetSpec"),
+    *("PodDisruptionBudgetStatus", "Job", "JobSpec", "JobStatus", "Deployment", "DeploymentSpec"),
+    *("DeploymentStatus", "ReplicaSet", "ReplicaSetSpec", "ReplicaSetStatus", "DaemonSet"),
+    *("DaemonSetSpec", "DaemonSetStatus", "Role", "RoleBinding", "ClusterRole", "PolicyRule"),
+    *("ClusterRoleBinding", "RoleRef", "Subject", "CustomResourceDefinition"),
+    *("CustomResourceDefinitionSpec", "CustomResourceDefinitionVersion", "JSONSchemaProps"),
+]
+
+
+@pytest.mark.parametrize("type_", COMPLETE)
+def test_every_field_of_what_users_meet_is_described(type_: str) -> None:
+    structs = [struct for name, struct in EVERY_STRUCT.items() if name.endswith(f".{type_}")]
+    assert structs
+    silent = [
+        f"{struct.name}.{field}"
+        for struct in structs
+        for field in struct.fields
+        if not describe_field(struct, field)
+    ]
+    assert not silent
+
+
 def test_words_of_a_version_come_before_those_of_all() -> None:
     name = "io.k8s.api.resource.{}.DeviceRequest"
     beta1, stable = (
@@ -151,6 +184,12 @@ def test_a_type_borrows_what_it_has_no_words_for() -> None:
         exact, "count"
     )
     assert words_about("io.k8s.api.resource.v1.DeviceRequest", "count") == ""
+
+
+def test_words_are_borrowed_from_other_groups() -> None:
+    assert words_about("io.k8s.api.core.v1.NodeCondition", "status") == words_about(
+        f"{META}.v1.Condition", "status"
+    )
 
 
 def test_there_are_no_words_about_what_others_define() -> None:
