@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -105,11 +106,18 @@ def command(
         port=port,
         names=names,
         token_file=token_file,
-        versions=parse_runtime_config(runtime_config),
+        versions=_versions(runtime_config),
         gates=parse_gates(feature_gates),
         operations=parse_operations(data_directory=data_dir, **operations),
     )
     run(_serve(data_dir, settings, kubeconfig or data_dir / "kubeconfig"))
+
+
+def _versions(runtime_config: str) -> Callable[[str, str], bool] | None:
+    try:
+        return parse_runtime_config(runtime_config)
+    except ConfigurationError as error:
+        raise CommandError(f"--runtime-config: {error}") from error
 
 
 async def _serve(data_dir: Path, settings: Settings, kubeconfig: Path) -> None:
