@@ -16,6 +16,7 @@ from dray.server.deletion import delete_object
 from dray.server.http.messages import Peer, Request
 from dray.server.negotiation import Media
 from dray.server.options import WriteOptions
+from dray.server.refusals import not_found
 from dray.server.registry import Served
 from dray.server.routing import Route
 from dray.server.services import Services
@@ -49,7 +50,7 @@ class Internal:
         call = self._call("update", obj)
         record = self._services.store.head(call.key())
         if record is None:
-            raise InternalError(f"{obj.kind} {obj.metadata.name} is gone")
+            raise not_found(call.resource, obj.metadata.name)
         await replace_object(call, record, lambda _old: obj, _OPTIONS, call.now())
 
     async def delete(self, obj: Object) -> None:

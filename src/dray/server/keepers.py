@@ -108,6 +108,7 @@ class RoleKeeper:
         """Keep at it, for ever."""
         prefix = prefix_of("rbac.authorization.k8s.io", "clusterroles")
         subscription = self._store.watch(prefix, self._store.revision, self._note)
+        self._changed.set()  # whatever happened before nobody told us
         try:
             while True:
                 await self._changed.wait()
