@@ -92,6 +92,10 @@ class DefinitionKeeper:
     async def welcome(self, definition: CustomResourceDefinition) -> None:
         """Bring a new definition up to date, so that who created it can use it at once."""
         await self._sync(definition.metadata.name)
+        # What runs beside may have been quicker, and its write may still be on its way.
+        record = self._services.store.head(key_of(_PREFIX, "", definition.metadata.name))
+        if record is not None:
+            await self._services.store.settled(record.revision)
 
     async def run(self) -> None:
         """Keep at it, for ever."""
@@ -128,14 +132,15 @@ class DefinitionKeeper:
             return
         before = self._defined.get(name)
         if before is not None:
-            if _serves_the_same(before.definition, definition):
+            known = before.definition
+            if _is_the_same(known, definition) and _is_ending(known) is _is_ending(definition):
                 return
             if _has_the_same_schemas(before.definition, definition):
                 since = before.since
         kind = CustomKind(definition, since=since)
         self._services.registry.define(name, served_versions(definition, kind))
         self._defined[name] = _Defined(definition, since)
-        if before is not None:
+        if before is not None and not _is_the_same(before.definition, definition):
             self._changed(kind.group, kind.plural)
 
     def _withdraw(self, name: str) -> None:
@@ -293,14 +298,17 @@ def _name(key: str) -> str:
     return key.removeprefix(_PREFIX)
 
 
-def _serves_the_same(one: CustomResourceDefinition, other: CustomResourceDefinition) -> bool:
-    """Whether a change of the definition is none to its objects."""
+def _is_the_same(one: CustomResourceDefinition, other: CustomResourceDefinition) -> bool:
+    """Whether a change of the definition is none to whoever watches its objects."""
     return (
         one.spec == other.spec
         and one.status.accepted_names == other.status.accepted_names
         and one.metadata.uid == other.metadata.uid
-        and (one.metadata.deletion_timestamp is None) is (other.metadata.deletion_timestamp is None)
     )
+
+
+def _is_ending(definition: CustomResourceDefinition) -> bool:
+    return definition.metadata.deletion_timestamp is not None
 
 
 def _has_the_same_schemas(one: CustomResourceDefinition, other: CustomResourceDefinition) -> bool:

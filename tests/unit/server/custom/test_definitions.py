@@ -204,3 +204,15 @@ async def test_objects_are_applied_selected_and_scaled(api: Api) -> None:
     assert reported.status == 200, reported.text
     assert (await api.get(f"{WIDGETS}/w/scale")).json["status"] == {"replicas": 2}
     assert (await api.get(f"{WIDGETS}/w/log")).status == 404
+
+
+@served()
+async def test_watches_hear_of_the_last_object_before_they_end(api: Api) -> None:
+    async with kept(api):
+        await api.made(DEFINITIONS, definition())
+        await api.made(WIDGETS, widget())
+        watch = await api.watch(f"{WIDGETS}?watch=true")
+        await api.delete(NAME)
+        await api.settle()
+        assert watch.told == [("ADDED", "w"), ("DELETED", "w")]
+        assert watch.wire.closed
