@@ -18,7 +18,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import Final
 
-from dray.errors import NotAcceptable, UnsupportedMediaType
+from dray.errors import NotAcceptable, StatusDetails, UnsupportedMediaType
 
 __all__ = [
     "DISCOVERY",
@@ -132,7 +132,12 @@ def negotiate(accept: str, offers: Offers = DOCUMENTS) -> Media:
     if media is None:
         suffix = ";stream=watch" if offers.stream else ""
         accepted = ", ".join(encoding.value + suffix for encoding in offers.encodings)
-        raise NotAcceptable(f"only the following media types are accepted: {accepted}")
+        # Upstream refuses a type it never heard of one layer further out, where Statuses have details.
+        heard_of = any(encoding.value in accept for encoding in Encoding)
+        raise NotAcceptable(
+            f"only the following media types are accepted: {accepted}",
+            None if heard_of else StatusDetails(),
+        )
     return media
 
 
@@ -275,7 +280,8 @@ def patch_type(content_type: str, *, strategic: bool = True) -> PatchType:
     kind = _PATCH_TYPES.get(_media_type(content_type))
     if kind is None or (kind is PatchType.STRATEGIC and not strategic):
         types = [kind.value for kind in PatchType if strategic or kind is not PatchType.STRATEGIC]
-        raise UnsupportedMediaType(_UNKNOWN_FORMAT.format(", ".join(types)))
+        told = _UNKNOWN_FORMAT.format(", ".join(types))
+        raise UnsupportedMediaType(told, StatusDetails() if strategic else None)
     return kind
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dray.api.wire import replace
+from dray.errors import FieldError
 from dray.server.models.model import Circumstances
 from dray.server.models.typed import TypedModel
 from dray.server.names import host_name_warning
@@ -20,11 +21,9 @@ class WorkloadModel(TypedModel):
     """Names pods after itself, so its own name should be fit for one."""
 
     def warnings(self, new: Any, old: Any | None) -> Sequence[str]:
-        warnings = list(super().warnings(new, old))
         warning = host_name_warning(new.metadata.name, "Pod names and hostnames")
-        if old is None and warning:
-            warnings.append(warning)
-        return warnings
+        first = [warning] if old is None and warning else []
+        return [*first, *super().warnings(new, old)]
 
 
 class JobModel(WorkloadModel):
@@ -38,3 +37,9 @@ class JobModel(WorkloadModel):
         # Upstream's server shares one map between the two even if neither was written.
         labels = job.spec.template.metadata.labels
         return replace(job, metadata=replace(job.metadata, labels=labels))
+
+    def validate_create(self, new: Any, circumstances: Circumstances) -> Sequence[FieldError]:
+        # What is wrong with labels that both have is said once, about the template.
+        if new.metadata.labels == new.spec.template.metadata.labels:
+            new = replace(new, metadata=replace(new.metadata, labels={}))
+        return super().validate_create(new, circumstances)
