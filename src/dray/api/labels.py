@@ -15,9 +15,10 @@ of component-helpers' nodeaffinity.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from math import inf
 from typing import Final, TypeAlias
 
 from dray.api import names
@@ -197,8 +198,77 @@ class Selector:
             return False
         return all(requirement.matches(labels) for requirement in self.requirements)
 
+    def matcher(self) -> Callable[[Mapping[str, str]], bool]:
+        """Says of many sets of labels what `matches` says of one, however long the selector is."""
+        if not self.selectable:
+            return lambda _labels: False
+        if len(self.requirements) == 1 and len(self.requirements[0].values) <= 1:
+            return self.requirements[0].matches
+        return _Matcher(self.requirements).matches
+
     def __str__(self) -> str:
         return ",".join(str(requirement) for requirement in self.requirements)
+
+
+class _Matcher:
+    """All requirements on one key taken together, so that each label is looked at once."""
+
+    __slots__ = ("_above", "_allowed", "_below", "_refused")
+
+    def __init__(self, requirements: Iterable[Requirement]) -> None:
+        # Keys that must be there, with the values they may have, None for any.
+        self._allowed: dict[str, frozenset[str] | None] = {}
+        # Values that keys must not have, None for keys that must not be there.
+        self._refused: dict[str, frozenset[str] | None] = {}
+        self._above: dict[str, float] = {}
+        self._below: dict[str, float] = {}
+        refused: dict[str, set[str]] = {}
+        for requirement in requirements:
+            key, operator, values = requirement.key, requirement.operator, requirement.values
+            if operator in _MEMBERSHIP:
+                before = self._allowed.get(key)
+                found = frozenset(values)
+                self._allowed[key] = found if before is None else before & found
+            elif operator in _EXCLUSION:
+                refused.setdefault(key, set()).update(values)
+            elif operator is Operator.DOES_NOT_EXIST:
+                self._refused[key] = None
+            else:
+                self._allowed.setdefault(key, None)
+                if operator in _COMPARISONS:
+                    self._bound(key, operator, values)
+        for key, several in refused.items():
+            self._refused.setdefault(key, frozenset(several))
+
+    def _bound(self, key: str, operator: Operator, values: tuple[str, ...]) -> None:
+        bound = _int64(values[0]) if len(values) == 1 else None
+        if operator is Operator.GREATER_THAN:
+            limit = inf if bound is None else bound
+            self._above[key] = max(self._above.get(key, -inf), limit)
+        else:
+            limit = -inf if bound is None else bound
+            self._below[key] = min(self._below.get(key, inf), limit)
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        for key, values in self._allowed.items():
+            found = labels.get(key)
+            if found is None or (values is not None and found not in values):
+                return False
+        if self._refused:
+            for key, label in labels.items():
+                if key in self._refused:
+                    without = self._refused[key]
+                    if without is None or label in without:
+                        return False
+        return self._within(labels) if self._above or self._below else True
+
+    def _within(self, labels: Mapping[str, str]) -> bool:
+        for bounds, is_above in ((self._above, True), (self._below, False)):
+            for key, bound in bounds.items():
+                number = _int64(labels[key])
+                if number is None or not (number > bound if is_above else number < bound):
+                    return False
+        return True
 
 
 def _sorted(requirements: Iterable[Requirement]) -> Selector:

@@ -22,6 +22,7 @@ from dray.server.yaml_output import to_yaml
 __all__ = [
     "document",
     "error_answer",
+    "large_document",
     "metadata_of",
     "render",
     "status_answer",
@@ -61,6 +62,13 @@ def document(call: Call, status: int, body: bytes) -> Response:
     return render(status, body, call.media, call.request, call.warnings)
 
 
+async def large_document(call: Call, status: int, body: bytes) -> Response:
+    """A finished JSON document that may be large, and then takes long to be made YAML."""
+    if call.media.encoding is not Encoding.YAML:
+        return document(call, status, body)
+    return await call.services.aside.do(len(body), document, call, status, body)
+
+
 def render(
     status: int,
     body: bytes,
@@ -76,7 +84,7 @@ def render(
         every: tuple[Header, ...] = (("Content-Type", media.content_type), _JSON_HEADERS[1])
     else:
         if wants_pretty(media, request.query, agent):
-            body = json.dumps(json.loads(body), indent=2, ensure_ascii=False).encode()
+            body = msgspec.json.format(body, indent=2)
         body += b"\n"
         every = _JSON_HEADERS
     if warnings or headers:

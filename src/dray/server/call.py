@@ -5,7 +5,9 @@ A Call is made once the path, the user and the resource are known, and lives as 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import ParamSpec, TypeVar
 
 from dray.api.wire import Time
 from dray.errors import InternalError
@@ -19,6 +21,9 @@ from dray.server.services import Services
 from dray.server.user import User
 
 __all__ = ["Call"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 # Warnings are headers, and a client that sends a thousand unknown fields needs no thousand of them.
 WARNINGS_MAX = 32
@@ -54,6 +59,13 @@ class Call:
     @property
     def user_agent(self) -> str:
         return self.request.headers.get("user-agent", "")
+
+    async def aside(
+        self, stored_bytes: int, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs
+    ) -> R:
+        """What pure work on the body and on so many bytes that are stored comes to."""
+        size = stored_bytes + len(self.request.body)
+        return await self.services.aside.do(size, work, *args, **kwargs)
 
     def key(self, name: str = "") -> str:
         return key_of(self.served.prefix, self.namespace, name or self.route.name)

@@ -7,6 +7,7 @@ apiserver pkg/storage/etcd3/store.go and its cacher.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -21,6 +22,7 @@ from dray.server.negotiation import Form
 from dray.server.options import ListOptions
 from dray.server.revisions import parse_revision, reach
 from dray.server.selection import Selection, key_under, select
+from dray.server.slices import SLICE, in_slices
 from dray.server.tabling import table_document
 from dray.store.store import Record
 
@@ -56,7 +58,7 @@ async def read_list(call: Call, options: ListOptions) -> Listing:
     if options.continue_:
         if revision:
             raise BadRequest("specifying resource version is not allowed when using continue")
-        return _next_page(call, options, selection)
+        return await _next_page(call, options, selection)
     if revision:
         await reach(call.services.store, call.services.clock, revision)
     limit = options.limit
@@ -65,18 +67,18 @@ async def read_list(call: Call, options: ListOptions) -> Listing:
     if options.revision == "0" and call.resource.plural != "events":
         limit = 0  # any state will do, so it comes from memory, where pages save nothing
     try:
-        return _page(call, selection, limit, revision if exact else 0, "")
+        return await _page(call, selection, limit, revision if exact else 0, "")
     except RevisionCompacted as error:
         raise Expired(_TOO_OLD) from error
 
 
-def _next_page(call: Call, options: ListOptions, selection: Selection) -> Listing:
+async def _next_page(call: Call, options: ListOptions, selection: Selection) -> Listing:
     token = Continuation.decode(options.continue_)
     revision = 0 if token.revision == ANY_REVISION else token.revision
     if revision > call.services.store.revision:
         raise BadRequest("continue key is not valid: it comes from another store")
     try:
-        return _page(call, selection, options.limit, revision, token.after)
+        return await _page(call, selection, options.limit, revision, token.after)
     except RevisionCompacted as error:
         raise _expired_token(token) from error
 
@@ -87,7 +89,7 @@ def _expired_token(token: Continuation) -> Expired:
     return error
 
 
-def _page(call: Call, selection: Selection, limit: int, revision: int, after: str) -> Listing:
+async def _page(call: Call, selection: Selection, limit: int, revision: int, after: str) -> Listing:
     store = call.services.store
     prefix = selection.prefix
     start = prefix + after if after else ""
@@ -102,10 +104,12 @@ def _page(call: Call, selection: Selection, limit: int, revision: int, after: st
         record = store.get(key)
         found = [record] if record and record.key > start and selection.matches(record) else []
         return Listing(found, store.revision)
-    return _matching(call, selection, limit, revision, start)
+    return await _matching(call, selection, limit, revision, start)
 
 
-def _matching(call: Call, selection: Selection, limit: int, revision: int, start: str) -> Listing:
+async def _matching(
+    call: Call, selection: Selection, limit: int, revision: int, start: str
+) -> Listing:
     store = call.services.store
     found: list[Record] = []
     while True:
@@ -113,6 +117,8 @@ def _matching(call: Call, selection: Selection, limit: int, revision: int, start
         page = store.range(selection.prefix, after=start, limit=size, revision=revision)
         revision = revision or page.revision
         for index, record in enumerate(page.records):
+            if index % SLICE == SLICE - 1:
+                await asyncio.sleep(0)
             if not selection.matches(record):
                 continue
             found.append(record)
@@ -124,12 +130,13 @@ def _matching(call: Call, selection: Selection, limit: int, revision: int, start
         if not page.remaining_count:
             return Listing(found, page.revision)
         start = page.records[-1].key
+        await asyncio.sleep(0)
 
 
 # The document ----------------------------------------------------------------------------------
 
 
-def list_document(call: Call, listing: Listing) -> bytes:
+async def list_document(call: Call, listing: Listing) -> bytes:
     """The list as the client wants to see it, as JSON."""
     media, resource = call.media, call.resource
     metadata = {"resourceVersion": str(listing.revision)}
@@ -140,17 +147,19 @@ def list_document(call: Call, listing: Listing) -> bytes:
     if listing.remaining is not None and listing.continue_:
         told = b'%s,"remainingItemCount":%d}' % (told[:-1], listing.remaining)
     if media.form is Form.TABLE:
-        return table_document(call, listing.records, told)
+        return await table_document(call, listing.records, told)
     if media.form is Form.METADATA_LIST:
         kind, api_version = "PartialObjectMetadataList", media.api_version
-        items = [
-            metadata_of(record.value, record.revision, api_version) for record in listing.records
-        ]
+
+        def shown(record: Record) -> bytes:
+            return metadata_of(record.value, record.revision, api_version)
     else:
         kind, api_version = resource.list_kind, resource.api_version
         show = call.model.show
-        items = [
-            show(record.value, record.revision, resource, typed=False) for record in listing.records
-        ]
+
+        def shown(record: Record) -> bytes:
+            return show(record.value, record.revision, resource, typed=False)
+
+    items = await in_slices(listing.records, shown)
     head = f'{{"kind":"{kind}","apiVersion":"{api_version}","metadata":'.encode()
     return b'%s%s,"items":[%s]}' % (head, told, b",".join(items))

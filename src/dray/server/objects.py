@@ -5,14 +5,22 @@ from __future__ import annotations
 from dray.server.answers import document, metadata_of
 from dray.server.call import Call
 from dray.server.http.messages import Response
-from dray.server.negotiation import Form
+from dray.server.negotiation import Encoding, Form
 from dray.server.tabling import one_row
 
 __all__ = ["object_answer"]
 
 
-def object_answer(call: Call, status: int, value: bytes, revision: int) -> Response:
+async def object_answer(call: Call, status: int, value: bytes, revision: int) -> Response:
     """A stored value in the form that was asked for."""
+    media = call.media
+    if media.encoding is not Encoding.JSON or media.form is not Form.OBJECT:
+        size = len(value)
+        return await call.services.aside.do(size, _object_answer, call, status, value, revision)
+    return _object_answer(call, status, value, revision)
+
+
+def _object_answer(call: Call, status: int, value: bytes, revision: int) -> Response:
     media = call.media
     if media.form is Form.OBJECT:
         return document(call, status, call.model.show(value, revision, call.resource))

@@ -35,7 +35,7 @@ _DOCUMENT: Final = msgspec.json.Decoder()
 class Selection:
     """The objects of one resource that a client is interested in."""
 
-    __slots__ = ("canonical", "fields", "labels", "namespace", "prefix")
+    __slots__ = ("_fits", "canonical", "fields", "labels", "namespace", "prefix")
 
     def __init__(
         self, prefix: str, namespace: str, labels: Selector | None, fields: FieldMatcher
@@ -44,6 +44,7 @@ class Selection:
         self.prefix = f"{prefix}{namespace}/" if namespace else prefix
         self.labels = labels
         self.fields = fields
+        self._fits = None if labels is None else labels.matcher()
         # Two clients with equal texts are interested in the same objects.
         self.canonical = (self.prefix, "" if labels is None else str(labels), fields.canonical)
 
@@ -54,9 +55,9 @@ class Selection:
 
     def matches(self, record: Record) -> bool:
         """Whether the stored object is meant; its key is known to be under the prefix."""
-        if self.labels is not None:
+        if self._fits is not None:
             found = _LABELS.decode(record.value).metadata.labels
-            if not self.labels.matches(found):
+            if not self._fits(found):
                 return False
         if self.fields.everything:
             return True

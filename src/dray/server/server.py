@@ -220,6 +220,7 @@ class Server:
             limits=settings.limits,
         )
         self._operations.start()
+        self.services.aside.start()
         await self._listener.start()
         self._documents.answer_at(self.url.removeprefix("https://"))
         self._tasks = [
@@ -242,6 +243,7 @@ class Server:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._operations.close()
+        self.services.aside.stop()
         self._pods.close()
         self._state.close()
         self._store.release()

@@ -15,6 +15,7 @@ from dray.clock import Clock
 from dray.entropy import Entropy
 from dray.server.admission.request import AdmissionRequest
 from dray.server.admission.resource_quota import QuotaCharge
+from dray.server.aside import Aside
 from dray.server.auth.rbac import RBACAuthorizer
 from dray.server.registry import Registry
 from dray.server.state import State
@@ -68,3 +69,4 @@ class Services:
     entropy: Entropy
     gates: FeatureGates
     after_create: dict[type[Object], AfterCreate] = field(default_factory=dict)
+    aside: Aside = field(default_factory=Aside)

@@ -5,10 +5,11 @@ What a row embeds of its object is the client's choice: its metadata, all of it,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from dray.server.answers import metadata_of
 from dray.server.call import Call
+from dray.server.slices import in_slices
 from dray.server.tables.document import NO_OBJECT, IncludeObject, table
 from dray.server.tables.printer import Printer
 from dray.server.tables.printers import printer_of
@@ -29,23 +30,29 @@ def _included(call: Call) -> IncludeObject:
     return IncludeObject.parse(values[0] if values else "")
 
 
-def table_document(call: Call, records: Sequence[Record], metadata: bytes) -> bytes:
+async def table_document(call: Call, records: Sequence[Record], metadata: bytes) -> bytes:
     """The records as a Table; `metadata` is that of the list."""
-    printer, included = _printer(call), _included(call)
-    now = call.services.clock.now()
-    rows = [
-        printer.stored_row(
-            record.value, now, _embedded(call, included, record.value, record.revision)
-        )
-        for record in records
-    ]
+    printer = _printer(call)
+    rows = await in_slices(records, _row_of(call, printer))
     return table(printer, rows, version=call.media.version, metadata=metadata)
 
 
 def one_row(call: Call, value: bytes, revision: int) -> bytes:
     """A single object as a Table."""
-    record = Record(call.key(), value, revision, revision)
-    return table_document(call, [record], b'{"resourceVersion":"%d"}' % revision)
+    printer = _printer(call)
+    row = _row_of(call, printer)(Record(call.key(), value, revision, revision))
+    metadata = b'{"resourceVersion":"%d"}' % revision
+    return table(printer, [row], version=call.media.version, metadata=metadata)
+
+
+def _row_of(call: Call, printer: Printer) -> Callable[[Record], bytes]:
+    included, now = _included(call), call.services.clock.now()
+
+    def row(record: Record) -> bytes:
+        embedded = _embedded(call, included, record.value, record.revision)
+        return printer.stored_row(record.value, now, embedded)
+
+    return row
 
 
 def watch_tables(call: Call) -> Show:

@@ -1,9 +1,9 @@
 """From an object a client sent to a record in the store: the one way a write takes.
 
 Between reading what is stored and handing the new value to the store nothing waits, unless quotas
-have to be paid, so hardly ever does another write come in between. The order of the steps is
-upstream's: who owns which field, admission that changes, preparation, rules, admission that
-refuses, store.
+have to be paid or the object is large, so hardly ever does another write come in between. The order
+of the steps is upstream's: who owns which field, admission that changes, preparation, rules,
+admission that refuses, store.
 
 A write that changes nothing is not one: it answers with what is stored, under its old revision.
 Upstream counterpart: apiserver pkg/registry/generic/registry/store.go.
@@ -23,6 +23,7 @@ from dray.errors import (
     FieldError,
     FieldErrorType,
     Invalid,
+    RequestEntityTooLarge,
     RevisionConflict,
     StoreUnavailable,
     Unavailable,
@@ -50,6 +51,9 @@ NAME_DRAWS_MAX: Final = 8
 
 _GENERATED_BASE_MAX: Final = 58
 
+# Twice the largest body: its defaults, and who owns which field, have to fit as well.
+OBJECT_BYTES_MAX: Final = 6 * 1024 * 1024
+
 
 @dataclass(frozen=True, slots=True)
 class Written:
@@ -74,7 +78,7 @@ async def create_object(
     """
     obj = replace(obj, metadata=_without_system_fields(obj.metadata))
     if tracked:
-        obj = after_create(call, obj, options, now)
+        obj = await call.aside(0, after_create, call, obj, options, now)
     generated = not obj.metadata.name and bool(obj.metadata.generate_name)
     for draw in range(NAME_DRAWS_MAX):
         try:
@@ -91,19 +95,24 @@ async def _create_once(call: Call, obj: Any, options: WriteOptions, now: Time) -
     obj = services.admission.admit(_admission(call, Operation.CREATE, obj, None, options))
     obj = replace(obj, metadata=complete_metadata(call, obj.metadata, now))
     circumstances = call.circumstances(now)
-    obj = call.model.prepare_create(obj, circumstances)
-    errors = [*call.model.validate_create(obj, circumstances), *guard_create(call, obj)]
+
+    def judge(new: Any) -> tuple[Any, list[FieldError]]:
+        new = call.model.prepare_create(new, circumstances)
+        return new, list(call.model.validate_create(new, circumstances))
+
+    obj, errors = await call.aside(0, judge, obj)
+    errors += guard_create(call, obj)
     if errors:
         raise invalid(call.resource, obj.metadata.name, errors)
     for warning in call.model.warnings(obj, None):
         call.warn(warning)
+    value = await call.aside(0, _stored, call, obj)
     request = _admission(call, Operation.CREATE, obj, None, options)
     services.admission.validate(request)
     _warn(call, request)
     key = call.key(obj.metadata.name)
     if services.store.head(key) is not None:
         raise _taken(call, obj.metadata.name, key)
-    value = call.model.store(obj)
     paid = await pay(services, request)
     if options.dry_run:
         return Written(obj, value, 0, created=True)
@@ -119,6 +128,16 @@ async def _create_once(call: Call, obj: Any, options: WriteOptions, now: Time) -
     if more is not None:
         await more(obj)
     return Written(obj, record.value, record.revision, created=True)
+
+
+def _stored(call: Call, obj: Any) -> bytes:
+    value = call.model.store(obj)
+    if len(value) > OBJECT_BYTES_MAX:
+        raise RequestEntityTooLarge(
+            f"{call.resource.qualified} {quote(obj.metadata.name)} takes {len(value)} bytes as it "
+            f"is stored: limit is {OBJECT_BYTES_MAX}"
+        )
+    return value
 
 
 def _taken(call: Call, name: str, key: str) -> APIError:
@@ -182,7 +201,8 @@ async def replace_object(
                 call, record, change, options, now, subresource, tracked=tracked, check=check
             )
         except RevisionConflict:
-            # Only paying from a quota waits; meanwhile somebody else may have written.
+            # Paying from a quota waits, and so does work on what is large; meanwhile somebody else
+            # may have written.
             head = call.services.store.head(record.key)
             if head is None:
                 raise not_found(call.resource, call.route.name) from None
@@ -202,17 +222,29 @@ async def _replace_once(
     check: Callable[[Any, Any], Sequence[FieldError]] | None,
 ) -> Written:
     services = call.services
-    old = call.model.load(record.value, record.revision)
-    new = _checked_against(call, change(old), old, record)
-    if tracked:
-        new = after_update(call, new, old, options, now, subresource=subresource)
+    size = len(record.value)
+
+    def make() -> tuple[Any, Any]:
+        old = call.model.load(record.value, record.revision)
+        new = _checked_against(call, change(old), old, record)
+        if tracked:
+            new = after_update(call, new, old, options, now, subresource=subresource)
+        return new, old
+
+    new, old = await call.aside(size, make)
     new = services.admission.admit(
         _admission(call, Operation.UPDATE, new, old, options, subresource=subresource)
     )
     circumstances = call.circumstances(now)
-    new = call.model.prepare_update(new, old, circumstances, subresource=subresource)
+
+    def judge(new: Any) -> tuple[Any, list[FieldError]]:
+        new = call.model.prepare_update(new, old, circumstances, subresource=subresource)
+        found = call.model.validate_update(new, old, circumstances, subresource=subresource)
+        return new, list(found)
+
+    new, found = await call.aside(size, judge, new)
     errors = [
-        *call.model.validate_update(new, old, circumstances, subresource=subresource),
+        *found,
         *guard_update(call, new, old, subresource=subresource),
         *(check(new, old) if check else ()),
     ]
@@ -226,14 +258,14 @@ async def _replace_once(
     paid = await pay(services, request)
     try:
         return await _keep(call, record, new, options)
-    except (RevisionConflict, Unavailable):
+    except (RevisionConflict, APIError):
         await give_back(services, paid)
         raise
 
 
 async def _keep(call: Call, record: Record, new: Any, options: WriteOptions) -> Written:
     store = call.services.store
-    value = _unless_only_time_passed(call, record, new)
+    value = await call.aside(len(record.value), _unless_only_time_passed, call, record, new)
     last_held = _last_hold_is_gone(call, new)
     if options.dry_run:
         return Written(new, value, record.revision, deleted=last_held)
@@ -253,7 +285,7 @@ async def _keep(call: Call, record: Record, new: Any, options: WriteOptions) -> 
 
 def _unless_only_time_passed(call: Call, record: Record, new: Any) -> bytes:
     """The value to store: the stored one, if nothing but the times of field managers differs."""
-    value = call.model.store(new)
+    value = _stored(call, new)
     if value == record.value:
         return value
     old = call.model.load(record.value, record.revision)

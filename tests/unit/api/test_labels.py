@@ -184,3 +184,28 @@ def test_a_nul_is_read_as_upstream_reads_it(text: str, canonical: str | None) ->
 def test_a_hostile_length_ends_at_once(text: str) -> None:
     with pytest.raises(ParseError):
         Selector.parse(text)
+
+
+keys = st.sampled_from(["a", "b", "c"])
+words = st.sampled_from(["", "x", "y", "1", "2", "007"])
+clauses = st.one_of(
+    st.builds(lambda key, word: f"{key}={word}", keys, words),
+    st.builds(lambda key, word: f"{key}!={word}", keys, words),
+    st.builds(lambda key, many: f"{key} in ({','.join(many)})", keys, st.lists(words, min_size=1)),
+    st.builds(lambda key, many: f"{key} notin ({','.join(many)})", keys, st.lists(words)),
+    st.builds(lambda key, bound: f"{key}>{bound}", keys, st.integers(0, 5)),
+    st.builds(lambda key, bound: f"{key}<{bound}", keys, st.integers(0, 5)),
+    keys,
+    keys.map(lambda key: f"!{key}"),
+)
+
+
+@given(st.lists(clauses, max_size=6), st.dictionaries(keys, words))
+def test_a_matcher_says_what_its_selector_says(texts: list[str], labels: dict[str, str]) -> None:
+    selector = Selector.parse(",".join(texts))
+    assert selector.matcher()(labels) == selector.matches(labels)
+
+
+def test_a_matcher_of_nothing_matches_nothing() -> None:
+    assert not Selector.nothing().matcher()({"a": "b"})
+    assert Selector.everything().matcher()({})

@@ -20,12 +20,12 @@ async def create(call: Call) -> Answer:
     """Store the object in the body, and return it as it was stored."""
     options = write_options(call.request.query, "CreateOptions", user_agent=call.user_agent)
     now = call.now()
-    obj = placed(call, read_object(call, options, now))
+    obj = placed(call, await call.aside(0, read_object, call, options, now))
     if obj.metadata.resource_version:
         # Upstream has this as an internal error; it is the client's mistake.
         raise BadRequest("resourceVersion should not be set on objects to be created")
     written = await create_object(call, obj, options, now)
-    return written_answer(call, written)
+    return await written_answer(call, written)
 
 
 def placed(call: Call, obj: Any) -> Any:
@@ -40,6 +40,7 @@ def placed(call: Call, obj: Any) -> Any:
     return replace(obj, metadata=replace(metadata, namespace=namespace))
 
 
-def written_answer(call: Call, written: Written) -> Answer:
+async def written_answer(call: Call, written: Written) -> Answer:
     """The object as it is now stored; a dry run that creates has no revision to show."""
-    return object_answer(call, 201 if written.created else 200, written.value, written.revision)
+    status = 201 if written.created else 200
+    return await object_answer(call, status, written.value, written.revision)

@@ -8,7 +8,7 @@ from typing import Final
 from dray.api.meta import DeleteOptions
 from dray.api.wire import Time
 from dray.errors import APIError
-from dray.server.answers import document, status_answer
+from dray.server.answers import large_document, status_answer
 from dray.server.bodies import body_document
 from dray.server.call import Call
 from dray.server.deletion import Deleted, delete_object, would_be_orphaned_by_default
@@ -34,7 +34,7 @@ async def delete(call: Call) -> Answer:
     if record is None:
         raise not_found(call.resource, call.route.name)
     deleted = await delete_object(call, record, options, call.now())
-    return _answer(call, deleted)
+    return await _answer(call, deleted)
 
 
 def _options(call: Call) -> DeleteOptions:
@@ -44,12 +44,12 @@ def _options(call: Call) -> DeleteOptions:
     return options
 
 
-def _answer(call: Call, deleted: Deleted) -> Answer:
+async def _answer(call: Call, deleted: Deleted) -> Answer:
     metadata = deleted.object.metadata
     if deleted.gone and not call.model.traits.returns_deleted_object(call.resource.version):
         status = success(call.resource, metadata.name, metadata.uid)
         return status_answer(call, 200, status)
-    return object_answer(call, 200, deleted.value, deleted.revision)
+    return await object_answer(call, 200, deleted.value, deleted.revision)
 
 
 async def delete_collection(call: Call) -> Answer:
@@ -64,7 +64,7 @@ async def delete_collection(call: Call) -> Answer:
         ends = [_end(call, record, options, now) for record in batch]
         gone += [record for record in await asyncio.gather(*ends) if record is not None]
     revision = call.services.store.revision
-    return document(call, 200, list_document(call, Listing(gone, revision)))
+    return await large_document(call, 200, await list_document(call, Listing(gone, revision)))
 
 
 # As many as share a commit; waiting for the disk once each would take as long as all of them.

@@ -20,4 +20,4 @@ async def get(call: Call) -> Answer:
     record = store.get(call.key())
     if record is None:
         raise not_found(call.resource, call.route.name)
-    return object_answer(call, 200, record.value, record.revision)
+    return await object_answer(call, 200, record.value, record.revision)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dray.server.answers import document
+from dray.server.answers import large_document
 from dray.server.call import Call
 from dray.server.http.messages import Answer
 from dray.server.listing import list_document, read_list
@@ -15,4 +15,4 @@ async def list_(call: Call) -> Answer:
     """The objects that are asked for, all from one state."""
     options = list_options(call.request.query, watch=False)
     listing = await read_list(call, options)
-    return document(call, 200, list_document(call, listing))
+    return await large_document(call, 200, await list_document(call, listing))

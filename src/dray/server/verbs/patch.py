@@ -28,7 +28,6 @@ from dray.server.verbs.create import placed, written_answer
 from dray.server.verbs.update import check_name
 from dray.server.writing import create_object, replace_object
 from dray.server.yaml_bodies import duplicates_in, parse_yaml, plain
-from dray.store.store import Record
 
 __all__ = ["patch"]
 
@@ -41,12 +40,14 @@ async def patch(call: Call) -> Answer:
     options = write_options(
         call.request.query, "PatchOptions", user_agent=call.user_agent, is_apply=is_apply
     )
-    record = call.services.store.head(call.key())
     if is_apply:
-        return await _apply(call, record, options)
-    if record is None:
+        return await _apply(call, options)
+    if call.services.store.head(call.key()) is None:
         raise not_found(call.resource, call.route.name)
-    body = _parse(call)
+    body = await call.aside(0, _parse, call)
+    record = call.services.store.head(call.key())
+    if record is None:  # gone while the body was read
+        raise not_found(call.resource, call.route.name)
     now = call.now()
 
     def change(old: Any) -> Any:
@@ -56,7 +57,7 @@ async def patch(call: Call) -> Answer:
     written = await replace_object(
         call, record, change, options, now, subresource=call.route.subresource
     )
-    return written_answer(call, written)
+    return await written_answer(call, written)
 
 
 def _parse(call: Call) -> Any:
@@ -109,9 +110,10 @@ _SHOWN: Final = 2048
 # Server-side apply -----------------------------------------------------------------------------
 
 
-async def _apply(call: Call, record: Record | None, options: WriteOptions) -> Answer:
+async def _apply(call: Call, options: WriteOptions) -> Answer:
     now = call.now()
-    applied = _applied(call, options)
+    applied = await call.aside(0, _applied, call, options)
+    record = call.services.store.head(call.key())
     subresource = call.route.subresource
     if record is None:
         if subresource:
@@ -121,9 +123,15 @@ async def _apply(call: Call, record: Record | None, options: WriteOptions) -> An
         if uid:
             told = f"uid mismatch: the provided object specified uid {uid}, and no existing object"
             raise conflict(call.resource, call.route.name, f"{told} was found")
-        document = applied_document(call, None, applied, options, now)
-        obj = _read(call, document, options, now)
-        return written_answer(call, await create_object(call, obj, options, now, tracked=False))
+
+        def create() -> Any:
+            document = applied_document(call, None, applied, options, now)
+            return _read(call, document, options, now)
+
+        obj = await call.aside(0, create)
+        return await written_answer(
+            call, await create_object(call, obj, options, now, tracked=False)
+        )
 
     def change(old: Any) -> Any:
         document = applied_document(call, old, applied, options, now)
@@ -132,7 +140,7 @@ async def _apply(call: Call, record: Record | None, options: WriteOptions) -> An
     written = await replace_object(
         call, record, change, options, now, subresource=subresource, tracked=False
     )
-    return written_answer(call, written)
+    return await written_answer(call, written)
 
 
 def _applied(call: Call, options: WriteOptions) -> dict[str, Any]:

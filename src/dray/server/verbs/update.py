@@ -20,7 +20,7 @@ async def update(call: Call) -> Answer:
     """Store the object in the body in place of the one of its name."""
     options = write_options(call.request.query, "UpdateOptions", user_agent=call.user_agent)
     now = call.now()
-    obj = placed(call, read_object(call, options, now))
+    obj = placed(call, await call.aside(0, read_object, call, options, now))
     check_name(call, obj)
     subresource = call.route.subresource
     record = call.services.store.head(call.key())
@@ -29,7 +29,7 @@ async def update(call: Call) -> Answer:
     written = await replace_object(
         call, record, lambda _old: obj, options, now, subresource=subresource
     )
-    return written_answer(call, written)
+    return await written_answer(call, written)
 
 
 async def _create_instead(call: Call, obj: Any, options: Any, now: Any, subresource: str) -> Answer:
@@ -41,7 +41,7 @@ async def _create_instead(call: Call, obj: Any, options: Any, now: Any, subresou
         raise conflict(call.resource, name, told)
     if metadata.resource_version not in ("", "0"):
         raise modified(call.resource, name)
-    return written_answer(call, await create_object(call, obj, options, now))
+    return await written_answer(call, await create_object(call, obj, options, now))
 
 
 def check_name(call: Call, obj: Any) -> None:
