@@ -132,7 +132,7 @@ def negotiate(accept: str, offers: Offers = DOCUMENTS) -> Media:
     if media is None:
         suffix = ";stream=watch" if offers.stream else ""
         accepted = ", ".join(encoding.value + suffix for encoding in offers.encodings)
-        # Upstream refuses a type it never heard of one layer further out, where Statuses have details.
+        # Upstream refuses types it never heard of further out, where Statuses have details.
         heard_of = any(encoding.value in accept for encoding in Encoding)
         raise NotAcceptable(
             f"only the following media types are accepted: {accepted}",

@@ -38,6 +38,7 @@ from dray.server.models.traits import traits_of
 from dray.server.refusals import wrong_kind
 from dray.server.resources import Resource
 from dray.validation import validate_create, validate_status_update, validate_update
+from dray.validation.pod_warnings import warnings_on_write
 
 __all__ = ["TypedModel"]
 
@@ -49,6 +50,7 @@ class TypedModel:
         self._kind = kind
         self._hub = kind.hub
         self._traits = traits_of(kind.group, kind.name)
+        self._api_versions = {kind.api_version(version.name) for version in kind.versions}
         self._start = _start(kind.api_version(kind.hub.name), kind.name)
         self._heads = {
             version.name: _head(kind.api_version(version.name), kind.name)
@@ -109,6 +111,11 @@ class TypedModel:
         said = json.loads(body) if isinstance(body, bytes) else body
         api_version, kind = said.get("apiVersion"), said.get("kind")
         if (api_version or expected, kind or self._kind.name) != (expected, self._kind.name):
+            if kind == self._kind.name and api_version in self._api_versions:
+                raise BadRequest(
+                    f"the API version in the data ({api_version}) does not match the expected API "
+                    f"version ({expected})"
+                )
             raise wrong_kind(resource, api_version or expected, kind or self._kind.name)
         return replace(obj, api_version=expected, kind=self._kind.name)
 
@@ -175,8 +182,7 @@ class TypedModel:
         return None if version == self._hub.name else version
 
     def warnings(self, new: Any, old: Any | None) -> Sequence[str]:
-        del old
-        return warnings_on_create(new)
+        return [*warnings_on_create(new), *warnings_on_write(new, old)]
 
 
 # What is stored was accepted once, and conversion may have made it longer than a body may be.
