@@ -4,7 +4,8 @@ Identifiers, revisions, times and random names are replaced by what they stand f
 object of that name, the n-th version of an object, a time. Identity survives: a write that changes
 nothing shows the same version twice, and an owner's uid is still the owner's. What the client sent
 itself is left alone. Left out, because it hangs on when a second begins: the order of
-managedFields, and ages in tables.
+managedFields, and ages in tables. Put in order, because the real server has none: the conflicts
+of an apply, and the rules of a review.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ _PATTERNS = (
         re.compile(r"Too large resource version: \d+, current: \d+"),
         "Too large resource version: <rv>, current: <rv>",
     ),
+    (re.compile(r"\bhash=[0-9A-F]{32,}"), "hash=<hash>"),
     (re.compile(r"X509SHA256=[0-9a-f]{64}"), "X509SHA256=<hash>"),
     (re.compile(r'(\\?"resourceVersion\\?": ?\\?")\d+'), r"\1<rv>"),
     (
@@ -151,12 +153,14 @@ class Normaliser:
         return self._mapping(value)
 
     def _mapping(self, value: dict[str, Any]) -> dict[str, Any]:
-        result = {}
+        result: dict[str, Any] = {}
         for key, item in value.items():
             if key in _DROPPED:
                 continue
             if key == "metadata" and isinstance(item, dict):
                 result[key] = self._metadata(item, is_list="items" in value or "rows" in value)
+            elif key == "causes" and isinstance(item, list):
+                result[key] = _conflicts_sorted(self._value(item))
             elif key == "fieldsV1":
                 result[key] = _sorted_keys(self._value(item))
             else:
@@ -254,6 +258,13 @@ def _in_order(review: dict[str, Any]) -> dict[str, Any]:
             status.get(key) or [], key=lambda rule: json.dumps(rule, sort_keys=True)
         )
     return review
+
+
+def _conflicts_sorted(causes: list[Any]) -> list[Any]:
+    """Conflicts of an apply come from a map of managers, in any order; other causes have one."""
+    if all(cause.get("reason") == "FieldManagerConflict" for cause in causes):
+        return sorted(causes, key=lambda cause: (cause["message"], cause["field"]))
+    return causes
 
 
 def _pick(value: Any, pointer: str) -> Any:

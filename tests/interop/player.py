@@ -26,7 +26,7 @@ STARTS_MAX = 20
 START_SECONDS = 0.5
 
 # What clients act on. The rest is decoration.
-HEADERS = ("Content-Type", "Warning", "Retry-After", "Location", "Allow", "Cache-Control", "Vary")
+HEADERS = ("Content-Type", "Warning", "Retry-After", "Location", "Allow", "ETag", "Last-Modified")
 
 _PLACEHOLDER = re.compile(r"\$\{([a-zA-Z0-9_]+)\}")
 
@@ -97,6 +97,10 @@ class Player:
             self._drop(admin)
 
     def _body(self, step: Step) -> bytes | None:
+        body = self._plain_body(step)
+        return body + b" " * step.padding if body is not None else None
+
+    def _plain_body(self, step: Step) -> bytes | None:
         if step.binary is not None:
             return base64.b64decode(step.binary)
         if step.text is not None:
@@ -162,14 +166,17 @@ class Player:
                 line = response.readline()
                 if not line:
                     break
-                if line.strip():
-                    events.append(json.loads(line))
+                if line.strip() and not _is_bookmark(event := json.loads(line)):
+                    events.append(event)
         except TimeoutError:
             events.append({"type": "TIMEOUT"})
         return events
 
     def _save(self, step: Step, answer: Answer) -> None:
         for name, path in step.save.items():
+            if path.startswith("@"):
+                self.values[name] = answer.headers.get(path[1:], ["unsaved"])[0]
+                continue
             value = answer.body
             for part in path.split("."):
                 if isinstance(value, list) and part.isdigit() and int(part) < len(value):
@@ -185,6 +192,15 @@ class Player:
         connection = self._connections.pop(admin, None)
         if connection is not None:
             connection.close()
+
+
+def _is_bookmark(event: dict[str, Any]) -> bool:
+    """Whether an event only says how far the watch is: such come when they like.
+
+    The one that ends the initial events is due, and stays.
+    """
+    metadata = event.get("object", {}).get("metadata", {})
+    return event["type"] == "BOOKMARK" and not metadata.get("annotations")
 
 
 class _Loader(yaml.SafeLoader):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -23,16 +24,16 @@ from tests.interop.recording import RECORDINGS, Recorded, play, read, write
 from tests.interop.script import Script
 from tests.interop.upstream import Upstream
 
-__all__: list[str] = []
+__all__ = ["record_scripts"]
 
 # Most of the time of a recording is spent waiting for watches to end.
 SCRIPTS_AT_ONCE = 8
 
 
-def record_area(endpoint: Endpoint, area: str) -> list[Recorded]:
-    """All scripts of an area. They do not know each other, so several are played at a time."""
+def record_scripts(endpoint: Endpoint, area: str, scripts: Iterable[Script]) -> list[Recorded]:
+    """Answers to scripts. They do not know each other, so several are played at a time."""
     with ThreadPoolExecutor(SCRIPTS_AT_ONCE) as pool:
-        return list(pool.map(lambda script: record_script(endpoint, area, script), AREAS[area]()))
+        return list(pool.map(lambda script: record_script(endpoint, area, script), scripts))
 
 
 def record_script(endpoint: Endpoint, area: str, script: Script) -> Recorded:
@@ -92,7 +93,7 @@ def main() -> None:
     try:
         for area in options.areas or AREAS:
             unique_names(area)
-            scripts = record_area(endpoint, area)
+            scripts = record_scripts(endpoint, area, AREAS[area]())
             if options.check:
                 changed += check(area, scripts)
             else:

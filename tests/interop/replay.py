@@ -28,7 +28,7 @@ from tests.interop.endpoint import Endpoint
 from tests.interop.player import Player
 from tests.interop.recording import OPEN, Recorded, areas, play, read
 
-__all__: list[str] = []
+__all__ = ["Report"]
 
 EXAMPLES_MAX = 3
 

@@ -42,7 +42,10 @@ class Step:
     json: Any = None
     text: str | None = None
     binary: str | None = None
-    # Names for values of the answer, by their path in it: {"uid": "metadata.uid"}.
+    # So many spaces are sent behind the body.
+    padding: int = 0
+    # Names for values of the answer, by their path in it: {"uid": "metadata.uid"}; or by their
+    # header: {"tag": "@ETag"}.
     save: dict[str, str] = field(default_factory=dict)
     # The answer is a stream of events; a recording says how many.
     watch: bool = False
@@ -95,6 +98,7 @@ class Script:
         groups: tuple[str, ...] = (),
         text: str | None = None,
         binary: bytes | None = None,
+        padding: int = 0,
         save: dict[str, str] | None = None,
         watch: bool = False,
         pause: float = 0,
@@ -117,6 +121,7 @@ class Script:
                 json=body,
                 text=text,
                 binary=base64.b64encode(binary).decode() if binary is not None else None,
+                padding=padding,
                 save=dict(save or {}),
                 watch=watch,
                 pause=pause,

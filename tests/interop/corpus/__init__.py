@@ -20,6 +20,7 @@ from tests.interop.corpus.patches import applies, patches, statuses
 from tests.interop.corpus.pods import pods
 from tests.interop.corpus.protobuf import protobuf
 from tests.interop.corpus.reads import reads, watches
+from tests.interop.corpus.sequences import sequences
 from tests.interop.corpus.writes import finalizers, writes
 from tests.interop.script import Script
 
@@ -42,4 +43,5 @@ AREAS: dict[str, Callable[[], Iterator[Script]]] = {
     "documents": documents,
     "hostile": hostile,
     "protobuf": protobuf,
+    "sequences": sequences,
 }

@@ -538,7 +538,7 @@ def _own_reviews() -> Script:
             "a subresource",
             _attributes(namespace=s.namespace, verb="get", resource="pods", subresource="log"),
         ),
-        ("a path", {"nonResourceAttributes": {"path": "/healthz", "verb": "get"}}),
+        ("a path", {"nonResourceAttributes": {"path": "/openapi/v3", "verb": "get"}}),
         ("another path", {"nonResourceAttributes": {"path": "/metrics", "verb": "get"}}),
         (
             "both",

@@ -23,7 +23,7 @@ SUBRESOURCES = {
 
 def documents() -> Iterator[Script]:
     yield from (_plain(), _resources(), _aggregated(), _health(), _openapi(), _methods())
-    yield from (_paths(), _negotiation(), _limits(), _pretty())
+    yield from (_paths(), _negotiation(), _limits(), _pretty(), _caching())
 
 
 def _groups() -> dict[str, list[str]]:
@@ -365,6 +365,10 @@ def _limits() -> Script:
         query="resourceVersion=999999999&resourceVersionMatch=NotOlderThan",
     )
     s.get("one, not older than the future", f"{at}/b", query="resourceVersion=999999999")
+    s.post("a body too large", at, maps.make("c"), padding=3_200_000)
+    s.put("an update too large", f"{at}/b", maps.make("b"), padding=3_200_000)
+    s.patch("a patch too large", f"{at}/b", {}, media=MERGE, padding=3_200_000)
+    s.post("a body almost too large", at, maps.make("d"), padding=3_000_000)
     s.patch(
         "too many operations",
         f"{at}/b",
@@ -379,4 +383,38 @@ def _pretty() -> Script:
     s.get("pretty", "/api", query="pretty=true")
     s.get("for curl", "/api", headers={"User-Agent": "curl/8.0"})
     s.get("an error for a browser", "/api/v1/nothings", headers={"User-Agent": "Mozilla/5.0"})
+    return s
+
+
+def _caching() -> Script:
+    s = Script("caching", namespace=False)
+    for path in ("/api", "/apis"):
+        s.get(f"{path}", path, accept=AGGREGATED, save={"tag": "@ETag"}, keep=("/kind",))
+        s.get(
+            f"{path} unchanged",
+            path,
+            accept=AGGREGATED,
+            headers={"If-None-Match": "${tag}"},
+            keep=("/kind",),
+        )
+        s.get(
+            f"{path} changed",
+            path,
+            accept=AGGREGATED,
+            headers={"If-None-Match": '"other"'},
+            keep=("/kind",),
+        )
+    s.get("schemas", "/openapi/v3/apis/policy/v1", save={"tag": "@ETag"}, keep=("/openapi",))
+    s.get(
+        "schemas unchanged",
+        "/openapi/v3/apis/policy/v1",
+        headers={"If-None-Match": "${tag}"},
+        keep=("/openapi",),
+    )
+    s.get(
+        "schemas under another hash",
+        "/openapi/v3/apis/policy/v1",
+        query="hash=0",
+        keep=("/openapi",),
+    )
     return s

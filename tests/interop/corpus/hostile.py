@@ -50,9 +50,10 @@ VALUES: tuple[Any, ...] = (
 )
 
 
-def hostile() -> Iterator[Script]:
+def hostile(seed: int = SEED) -> Iterator[Script]:
+    """The recorded damage; another seed does other damage, for comparisons with a live server."""
     for name, kind in KINDS.items():
-        yield _damaged(f"damaged-{name.replace('.', '-')}", kind, Random(f"{SEED}-{name}"))
+        yield _damaged(f"damaged-{name.replace('.', '-')}", kind, Random(f"{seed}-{name}"))
 
 
 def _damaged(script: str, kind: Sample, random: Random) -> Script:

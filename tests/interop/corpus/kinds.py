@@ -124,7 +124,7 @@ _TABLE = (
         "secrets",
         "Secret",
         True,
-        {"data": {"password": "c2VjcmV0"}, "stringData": {"user": "someone"}, "type": "Opaque"},
+        {"data": {"password": "c2VjcmV0", "user": "c29tZW9uZQ=="}, "type": "Opaque"},
         {"data": {"password": "b3RoZXI="}},
         {"type": "kubernetes.io/tls"},
     ),
