@@ -12,7 +12,8 @@ another file); in front of it `*` is a pointer, `[]` a list, `()` a list in a me
 and kind, which protobuf leaves to the envelope.
 
 The files are facts recorded from upstream's types and OpenAPI documents; tests/oracle/schema
-writes them. A file is read when a kind of it is first asked for, a block when its fields are.
+writes them. A file is read when a kind of it is first asked for, a block when its fields are. What
+the fields mean is in dray's own words in `descriptions`, which only OpenAPI documents need.
 """
 
 from __future__ import annotations

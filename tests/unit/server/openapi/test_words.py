@@ -106,6 +106,22 @@ def test_descriptions_are_short_sentences() -> None:
     assert not wrong
 
 
+def test_a_field_does_not_begin_like_its_type() -> None:
+    """kubectl explain shows one right after the other."""
+    twice = []
+    for struct in EVERY_STRUCT.values():
+        for name, field in struct.fields.items():
+            schema = field.schema
+            while isinstance(schema, (ListOf, MapOf)):
+                schema = schema.items if isinstance(schema, ListOf) else schema.values
+            if not isinstance(schema, StructOf):
+                continue
+            first = describe_field(struct, name).partition(".")[0]
+            if first and first == describe(schema.name).partition(".")[0]:
+                twice.append(f"{struct.name}.{name}")
+    assert not twice
+
+
 @pytest.mark.parametrize("version", ["v1", "v1beta2", "v1beta1", "v1alpha3"])
 def test_every_field_of_resource_k8s_io_is_described(version: str) -> None:
     group = "resource.k8s.io"
