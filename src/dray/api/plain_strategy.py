@@ -122,7 +122,8 @@ def _as_stored(new: ObjectMeta, old: ObjectMeta) -> ObjectMeta:
 def _with_stored_version(new: CustomResourceDefinition) -> CustomResourceDefinition:
     """The definition that remembers the version its objects are stored in from now on."""
     known = new.status.stored_versions or ()
-    storage = [version.name for version in new.spec.versions or () if version.storage]
+    # If several claim to be stored, which is refused, the first is believed.
+    storage = [version.name for version in new.spec.versions or () if version.storage][:1]
     fresh = tuple(name for name in storage if name not in known)
     if not fresh:
         return new

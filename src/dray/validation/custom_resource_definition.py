@@ -8,7 +8,7 @@ Upstream counterpart: pkg/apis/apiextensions/validation of apiextensions-apiserv
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from dray.api import names
@@ -115,7 +115,7 @@ def _check_spec(
     _check_group(found, spec.group, f"{path}.group")
     _check_choice(found, spec.scope, _SCOPES, f"{path}.scope")
     _check_schemas(found, spec, f"{path}.versions", schemas_required=schemas_required)
-    _check_versions(found, spec.versions or (), path)
+    _check_versions(found, spec.versions, path)
     for name, value in (
         ("plural", spec.names.plural),
         ("singular", spec.names.singular),
@@ -161,11 +161,12 @@ def _check_schemas(
 
 
 def _check_versions(
-    found: Findings, versions: Sequence[CustomResourceDefinitionVersion], path: str
+    found: Findings, given: Sequence[CustomResourceDefinitionVersion] | None, path: str
 ) -> None:
+    versions = given or ()
     for index, version in enumerate(versions):
         _check_label(found, version.name, f"{path}.versions[{index}].name")
-    shown = as_wire(tuple(versions))
+    shown = None if given is None else _as_internal(versions)
     if len({version.name for version in versions}) < len(versions):
         found.invalid(f"{path}.versions", shown, "must contain unique version names")
     if sum(version.storage for version in versions) != 1:
@@ -174,6 +175,30 @@ def _check_versions(
     # Upstream keeps the first version in a field of its own, as it was before there were many.
     if versions and versions[0].name:
         _check_label(found, versions[0].name, f"{path}.version")
+
+
+def _as_internal(versions: Sequence[CustomResourceDefinitionVersion]) -> list[dict[str, Any]]:
+    """Versions as upstream has them inside: what all say alike, it keeps elsewhere."""
+    parts: dict[str, list[Any]] = {
+        "Schema": [version.schema for version in versions],
+        "Subresources": [version.subresources for version in versions],
+        "AdditionalPrinterColumns": [version.additional_printer_columns for version in versions],
+        "SelectableFields": [version.selectable_fields for version in versions],
+    }
+    own = {
+        name: values for name, values in parts.items() if any(each != values[0] for each in values)
+    }
+    return [
+        {
+            "Name": version.name,
+            "Served": version.served,
+            "Storage": version.storage,
+            "Deprecated": version.deprecated,
+            "DeprecationWarning": version.deprecation_warning,
+            **{name: as_wire(own[name][index]) if name in own else None for name in parts},
+        }
+        for index, version in enumerate(versions)
+    ]
 
 
 def _check_names(found: Findings, given: CustomResourceDefinitionNames, path: str) -> None:
@@ -233,10 +258,13 @@ def _check_stored_versions(
     if not stored:
         found.invalid(path, None, "must have at least one stored version")
         return
+    # A name counts for one version only; that a second has it is told elsewhere, and here.
+    unseen = set(stored)
     for version in versions:
-        if version.storage and version.name not in stored:
+        if version.storage and version.name not in unseen:
             detail = f"must have the storage version {version.name}"
             found.invalid(path, list(stored), detail)
+        unseen.discard(version.name)
     known = {version.name for version in versions}
     for name in sorted(set(stored) - known):
         index = len(stored) - 1 - stored[::-1].index(name)

@@ -194,3 +194,17 @@ def test_accepted_names_are_names() -> None:
     names = CustomResourceDefinitionNames(plural="T!", kind="Thing")
     new = replace(definition(), status=CustomResourceDefinitionStatus(accepted_names=names))
     assert paths(status_updated(new, definition())) == ["status.acceptedNames.plural"]
+
+
+def test_versions_are_shown_as_upstream_has_them_inside() -> None:
+    (error, *_) = created(definition(versions=(version(storage=False),)))
+    assert error.startswith(
+        'spec.versions: Invalid value: [{"Name":"v1","Served":true,"Storage":false,'
+        '"Deprecated":false,"DeprecationWarning":null,"Schema":null,"Subresources":null,'
+        '"AdditionalPrinterColumns":null,"SelectableFields":null}]: '
+    )
+
+
+def test_a_stored_version_counts_for_one_version_only() -> None:
+    errors = created(definition(versions=(version(), version()), stored=("v1",)))
+    assert any("must have the storage version v1" in error for error in errors)

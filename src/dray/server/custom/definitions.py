@@ -55,6 +55,8 @@ _PLURAL: Final = "customresourcedefinitions"
 _PREFIX: Final = prefix_of(_GROUP, _PLURAL)
 
 _REQUEST: Final = Request("PUT", "/", {}, {"user-agent": "dray"}, b"", Peer("internal"))
+
+# Who owns the status of definitions everywhere: upstream's controllers, at the version we are like.
 _OPTIONS: Final = WriteOptions(manager=f"kube-apiserver-v{'.'.join(map(str, KUBERNETES_VERSION))}")
 
 
@@ -216,6 +218,8 @@ class DefinitionKeeper:
         )
         ended = replace(ended, metadata=replace(ended.metadata, finalizers=kept))
         store = self._services.store
+        # Nothing is left to serve, and whoever deleted it looks for that first.
+        self._withdraw(metadata.name)
         if kept:
             await store.put(record.key, self._model.store(ended), expected=record.revision)
         else:
