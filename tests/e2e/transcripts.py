@@ -127,7 +127,8 @@ def normalise(text: str) -> str:
     """The text with what differs from run to run made equal."""
     for pattern, name in _PASSING:
         text = pattern.sub(name, text)
-    return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
+    lines = "".join(f"{line.rstrip()}\n" for line in text.splitlines())
+    return re.sub(r"\n{3,}", "\n\n", lines)  # kubectl's own versions differ here
 
 
 @dataclass
