@@ -24,16 +24,21 @@ __all__ = ["give_back", "pay"]
 _QUOTAS: Final = TypedModel(KINDS["", "ResourceQuota"])
 _PREFIX: Final = prefix_of("", "resourcequotas")
 
-# Two objects that pay from one quota at once meet rarely; a dozen times never.
+# Objects of a namespace pay in turns, so only somebody who counts again comes in between.
 _TRIES_MAX: Final = 12
 
 
 async def pay(services: Services, request: AdmissionRequest) -> Sequence[QuotaCharge]:
     """Write what the object costs into the quotas of its namespace. Raises Forbidden."""
+    if not services.admission.charge(request) or request.dry_run:
+        return ()
+    async with services.quota_turns.take(request.namespace):
+        return await _pay(services, request)
+
+
+async def _pay(services: Services, request: AdmissionRequest) -> Sequence[QuotaCharge]:
     for _try in range(_TRIES_MAX):
         charges = services.admission.charge(request)
-        if not charges or request.dry_run:
-            return ()
         paid: list[QuotaCharge] = []
         for charge in charges:
             if not await _write(services, charge):

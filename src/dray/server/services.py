@@ -19,6 +19,7 @@ from dray.server.aside import Aside
 from dray.server.auth.rbac import RBACAuthorizer
 from dray.server.registry import Registry
 from dray.server.state import State
+from dray.server.turns import Turns
 from dray.server.user import Attributes, Decision
 from dray.store.store import Store
 
@@ -68,5 +69,6 @@ class Services:
     clock: Clock
     entropy: Entropy
     gates: FeatureGates
+    quota_turns: Turns = field(default_factory=Turns)  # by namespace
     after_create: dict[type[Object], AfterCreate] = field(default_factory=dict)
     aside: Aside = field(default_factory=Aside)
