@@ -103,7 +103,12 @@ async def _end_pod(call: Call, record: Record, pod: Any, value: bytes) -> Delete
     """Delete a pod at once, in two steps: watchers see first that it ends, then that it is gone."""
     store = call.services.store
     ending = await store.put(record.key, value, expected=record.revision)
-    gone_at = await store.delete(record.key, expected=ending.revision)
+    try:
+        gone_at = await store.delete(record.key, expected=ending.revision)
+    except RevisionConflict as error:
+        # Whoever writes to what has nothing left to wait for deletes it, and was quicker.
+        await store.settled(error.found)
+        gone_at = None
     return Deleted(pod, value, gone_at or ending.revision, gone=True)
 
 

@@ -31,7 +31,8 @@ from dray.server.routing import route
 from dray.server.server import Server, Settings
 from dray.server.user import SYSTEM, User
 from dray.store.memory import MemoryStore
-from dray.store.store import Event
+from dray.store.sqlite import SQLiteStore
+from dray.store.store import Event, Store
 from dray.testing import FakeClock
 
 P = ParamSpec("P")
@@ -66,6 +67,12 @@ def secrets_directory() -> Path:
     tokens.write_text(f'{_TOKEN},admin,1,"system:masters"\n')
     tokens.chmod(0o600)
     return path
+
+
+def durable_store() -> Store:
+    """A store on disk: writes take their time, and others come in between."""
+    path = Path(tempfile.mkdtemp(dir=secrets_directory()))
+    return SQLiteStore.open(path / "test.db")
 
 
 @dataclass(frozen=True)
@@ -158,7 +165,7 @@ class Watch:
 class Api:
     """A server, and a client that may do everything and be anybody."""
 
-    def __init__(self, server: Server, store: MemoryStore, clock: FakeClock) -> None:
+    def __init__(self, server: Server, store: Store, clock: FakeClock) -> None:
         self.server = server
         self.store = store
         self.clock = clock
@@ -282,7 +289,7 @@ def _impersonating(user: User) -> dict[str, str]:
 
 async def start(
     *,
-    store: MemoryStore | None = None,
+    store: Store | None = None,
     gates: FeatureGates = DEFAULT_GATES,
     versions: Callable[[str, str], bool] | None = None,
     token_file: bool = True,
@@ -305,7 +312,7 @@ def served(
     *,
     gates: FeatureGates = DEFAULT_GATES,
     versions: Callable[[str, str], bool] | None = None,
-    store: Callable[[], MemoryStore] = MemoryStore,
+    store: Callable[[], Store] = MemoryStore,
 ) -> Callable[[Callable[Concatenate[Api, P], Awaitable[None]]], Callable[P, None]]:
     """A test that gets a server of its own as its first argument."""
 
@@ -318,6 +325,7 @@ def served(
                     await test(api, *args, **kwargs)
                 finally:
                     await api.server.stop()
+                    await api.store.close()
 
             asyncio.run(main())
 

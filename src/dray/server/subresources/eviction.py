@@ -231,14 +231,17 @@ async def _delete(call: Call, name: str, options: DeleteOptions) -> None:
         others = [each for each in pod.status.conditions if each.type != condition.type]
         status = replace(pod.status, conditions=(*others, condition))
         try:
-            record = await store.put(
+            written = await store.put(
                 record.key,
                 call.model.store(replace(pod, status=status)),
                 expected=record.revision,
             )
         except (RevisionConflict, StoreUnavailable) as error:
             raise Unavailable(f"the eviction was not stored: {error}") from error
-        options = _of_our_own_write(options, record.revision)
+        options = _of_our_own_write(options, written.revision)
+        record = store.head(record.key)  # others may have written since
+        if record is None:
+            return
     await delete_object(call, record, options, now, admitted=True)
 
 
