@@ -171,10 +171,8 @@ HEADERS: dict[str, tuple[str, ...]] = {
 
 # What YAML can do that JSON cannot.
 YAML_TEXTS = (
-    (
-        b"a: &a [x, x, x, x]\nb: &b [*a, *a, *a, *a]\nc: &c [*b, *b, *b, *b]\nd: &d [*c, *c, *c, *c]\n"
-        b"e: &e [*d, *d, *d, *d]\nf: &f [*e, *e, *e, *e]\ng: &g [*f, *f, *f, *f]\nh: [*g, *g, *g]\n"
-    ),
+    b"a: &a [x, x, x]\n"
+    + b"".join(b"%c: &%c [*%c, *%c, *%c, *%c]\n" % (n, n, *[n - 1] * 4) for n in range(98, 110)),
     b"a: &a\n  b: *a\n",
     b"&a [*a]",
     b"!!python/object/apply:os.system ['true']",

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from dray.server import writing
 from tests.fuzz.server import World, episode
 from tests.fuzz.server_requests import Sent
 from tests.interop.script import APPLY, JSON, JSON_PATCH, MERGE
@@ -74,18 +76,56 @@ FOUND = [
 ]
 
 
-@pytest.mark.parametrize(("request_", "status"), FOUND)
-def test_what_once_broke_is_answered(request_: Sent, status: int) -> None:
-    async def scenario() -> None:
+def played(scenario: Callable[[World], Awaitable[None]]) -> None:
+    async def main() -> None:
         world = await World.start()
         try:
-            await world.send(sent("POST", MAPS, {"metadata": {"name": "a"}}))
-            await world.send(sent("POST", DEPLOYMENTS, deployment("a")))
-            outcome = await world.send(request_)
-            assert outcome is not None
-            assert outcome.status == status, outcome.body
+            await scenario(world)
             await world.check_step()
         finally:
             await world.server.stop(0)
 
-    asyncio.run(scenario())
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(("request_", "status"), FOUND)
+def test_what_once_broke_is_answered(request_: Sent, status: int) -> None:
+    async def scenario(world: World) -> None:
+        await world.send(sent("POST", MAPS, {"metadata": {"name": "a"}}))
+        await world.send(sent("POST", DEPLOYMENTS, deployment("a")))
+        outcome = await world.send(request_)
+        assert outcome is not None
+        assert outcome.status == status, outcome.body
+
+    played(scenario)
+
+
+def test_what_is_too_large_to_be_stored_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    large = {"metadata": {"name": "a"}, "data": {"x": "y" * 2000}}
+
+    async def scenario(world: World) -> None:
+        monkeypatch.setattr(writing, "OBJECT_BYTES_MAX", 2000)
+        created = await world.send(sent("POST", MAPS, large))
+        await world.send(sent("POST", MAPS, {"metadata": {"name": "a"}}))
+        patched = await world.send(sent("PATCH", f"{MAPS}/a", {"data": large["data"]}, MERGE))
+        assert created is not None
+        assert patched is not None
+        assert (created.status, patched.status) == (413, 413)
+
+    played(scenario)
+
+
+def test_writes_to_a_large_object_at_the_same_time_are_all_made() -> None:
+    large = {"metadata": {"name": "a"}, "data": {f"k{n}": "v" * 100 for n in range(500)}}
+    count = 4
+
+    async def scenario(world: World) -> None:
+        await world.send(sent("POST", MAPS, large))
+        patches = [sent("PATCH", f"{MAPS}/a", {"data": {f"n{n}": ""}}, MERGE) for n in range(count)]
+        outcomes = await asyncio.gather(*(world.send(patch) for patch in patches))
+        assert [outcome and outcome.status for outcome in outcomes] == [200] * count
+        there = await world.send(Sent("GET", f"{MAPS}/a"))
+        assert there is not None
+        assert {f"n{n}" for n in range(count)} <= set(there.value["data"])
+
+    played(scenario)

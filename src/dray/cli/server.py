@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -138,6 +139,10 @@ async def _serve(data_dir: Path, settings: Settings, kubeconfig: Path) -> None:
                 authority=server.authority.certificate,
                 credentials=server.authority.client_certificate("dray-admin", [SYSTEM_MASTERS]),
             )
+            # What is there by now stays: to look for garbage among it, again and again, would hold
+            # up every request under way for tens of milliseconds.
+            gc.collect()
+            gc.freeze()
             click.echo(f"dray server ready at {server.url}, kubeconfig {kubeconfig}")
             await stop.wait()
         finally:

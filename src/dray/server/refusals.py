@@ -49,6 +49,10 @@ _MODIFIED: Final = (
 )
 _META_GROUP: Final = "meta.k8s.io"
 
+# A body has room for a hundred thousand mistakes. Nobody reads on after these, and to write all of
+# them down would hold up everybody for seconds.
+ERRORS_MAX: Final = 1000
+
 
 def _details(resource: Resource, name: str, **others: Any) -> StatusDetails:
     return StatusDetails(name=name, group=resource.group, kind=resource.plural, **others)
@@ -107,10 +111,10 @@ def forbidden(
 
 
 def invalid(resource: Resource, name: str, errors: Sequence[FieldError]) -> Invalid:
-    """An object that breaks rules."""
+    """An object that breaks rules; of very many it is told the first."""
     # Both faces of events have the rules of the older one, and speak in its name.
     group = "" if resource.group == "events.k8s.io" else resource.group
-    return Invalid(group, resource.kind, name, errors)
+    return Invalid(group, resource.kind, name, errors[:ERRORS_MAX])
 
 
 def invalid_options(kind: str, errors: Sequence[FieldError]) -> Invalid:

@@ -184,3 +184,9 @@ def test_a_success_names_what_it_was_about() -> None:
     }
     assert refusals.success(code=201)["code"] == 201
     assert "details" not in refusals.success()
+
+
+def test_of_very_many_mistakes_the_first_are_told() -> None:
+    errors = [FieldError(FieldErrorType.REQUIRED, f"spec.x{n}") for n in range(5000)]
+    error = refusals.invalid(MAPS, "a", errors)
+    assert error.errors == tuple(errors[: refusals.ERRORS_MAX])
