@@ -7,9 +7,8 @@ from typing import Any
 
 import click
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
-from dray.cli.errors import CommandError
 from dray.cli.operations import operations_options, parse_operations
 from dray.server.operations.audit_log import Rotation
 from dray.server.operations.operations import OperationsSettings
@@ -25,7 +24,7 @@ def _root_logger() -> Iterator[None]:
     root.setLevel(level)
 
 
-def parsed(*arguments: str) -> OperationsSettings:
+def run(*arguments: str) -> tuple[Result, list[OperationsSettings]]:
     found: list[OperationsSettings] = []
 
     @click.command()
@@ -33,9 +32,13 @@ def parsed(*arguments: str) -> OperationsSettings:
     def command(**options: Any) -> None:
         found.append(parse_operations(data_directory=Path("data"), **options))
 
-    done = CliRunner().invoke(command, arguments, catch_exceptions=False)
+    return CliRunner().invoke(command, arguments, catch_exceptions=False), found
+
+
+def parsed(*arguments: str) -> OperationsSettings:
+    done, (settings,) = run(*arguments)
     assert done.exit_code == 0, done.output
-    return found[0]
+    return settings
 
 
 def test_without_options_everything_is_as_the_server_has_it() -> None:
@@ -65,5 +68,6 @@ def test_the_log_is_set_up_by_its_options() -> None:
 
 
 def test_a_policy_without_a_log_is_a_mistake() -> None:
-    with pytest.raises(CommandError, match="--audit-log-path"):
-        parsed("--audit-policy-file", "p")
+    done, _found = run("--audit-policy-file", "p")
+    assert done.exit_code == 2
+    assert "--audit-log-path" in done.output
