@@ -41,6 +41,7 @@ from tests.conformance.generate import (  # noqa: E402
     names,
     plain_cases,
     plain_kinds,
+    pod_parts,
     pod_writes,
     pods,
     preparations,
@@ -75,6 +76,7 @@ SUBJECTS: dict[str, Callable[[Random], Iterator[Request]]] = {
     "validate-pool-requests": rules.pool_requests,
     "validate-pods": pods.pods,
     "validate-pod-writes": pod_writes.pod_writes,
+    "validate-pod-parts": pod_parts.pod_parts,
     "validate-jobs": jobs.jobs,
     "validate-workloads": workloads.workloads,
     "validate-plain-cases": plain_cases.plain_cases,
@@ -82,6 +84,7 @@ SUBJECTS: dict[str, Callable[[Random], Iterator[Request]]] = {
     "conversions": conversions.conversions,
     "decodes": conversions.decodes,
     "decodes-built-ins": built_ins.decodes,
+    "decodes-pod-parts": pod_parts.decodes,
     "preparations": preparations.preparations,
 }
 

@@ -29,7 +29,9 @@ __all__ = [
     "dns_1035_label",
     "dns_label",
     "dns_subdomain",
+    "dns_subdomain_with_underscores",
     "environment_variable_name",
+    "http_header_name",
     "label_key",
     "label_value",
     "long_name",
@@ -37,7 +39,9 @@ __all__ = [
     "mask_trailing_dash",
     "path_segment",
     "path_segment_prefix",
+    "port_name",
     "prefixed_label_key",
+    "printable_name",
     "short_name",
     "uuid",
 ]
@@ -49,6 +53,7 @@ DNS_LABEL_BYTES_MAX: Final = 63
 DNS_SUBDOMAIN_BYTES_MAX: Final = 253
 LABEL_KEY_NAME_BYTES_MAX: Final = 63
 LABEL_VALUE_BYTES_MAX: Final = 63
+PORT_NAME_BYTES_MAX: Final = 15
 
 # Slices repeat the same few thousand names and keys at every update; 4,096 verdicts per rule hold
 # them. Longer texts are not kept, so that a hostile client cannot fill memory with them: no valid
@@ -75,12 +80,16 @@ _LABEL: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN: Final = rf"{_LABEL}(\.{_LABEL})*"
 _1035_LABEL: Final = "[a-z]([-a-z0-9]*[a-z0-9])?"
 
+_SEARCH_LABEL: Final = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
+_SEARCH_DOMAIN: Final = rf"{_SEARCH_LABEL}(\.{_SEARCH_LABEL})*"
+
 _label: Final = re.compile(_LABEL)
 _subdomain: Final = re.compile(_SUBDOMAIN)
 # Go's case folding counts the long s and the Kelvin sign as letters of the alphabet; Python's
 # would add two dotless and dotted i's, so the letters are spelled out.
 _subdomain_caseless: Final = re.compile(_SUBDOMAIN.replace("a-z", "a-zA-Z\u017f\u212a"))
 _1035_label: Final = re.compile(_1035_LABEL)
+_search_domain: Final = re.compile(_SEARCH_DOMAIN)
 
 
 @_remember
@@ -191,6 +200,25 @@ def _check_subdomain(text: str, unit: str) -> Messages:
     return tuple(messages)
 
 
+@_remember
+def dns_subdomain_with_underscores(text: str) -> Messages:
+    """A domain to search in, which may be that of a service."""
+    messages = []
+    if _bytes(text) > DNS_SUBDOMAIN_BYTES_MAX:
+        messages.append(_too_long(DNS_SUBDOMAIN_BYTES_MAX, "characters"))
+    if not _search_domain.fullmatch(text):
+        messages.append(
+            _mismatch(
+                "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric "
+                "characters, '_', '-' or '.', and must start and end with an alphanumeric "
+                "character",
+                _SEARCH_DOMAIN,
+                "example.com",
+            )
+        )
+    return tuple(messages)
+
+
 # Labels ----------------------------------------------------------------------------------------
 
 _KEY_NAME: Final = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
@@ -270,6 +298,11 @@ _ENVIRONMENT_VARIABLE: Final = "[-._a-zA-Z][-._a-zA-Z0-9]*"
 _c_identifier: Final = re.compile(_C_IDENTIFIER)
 _config_map_key: Final = re.compile(_CONFIG_MAP_KEY)
 _environment_variable: Final = re.compile(_ENVIRONMENT_VARIABLE)
+_HEADER_NAME: Final = "[-A-Za-z0-9]+"
+_header_name: Final = re.compile(_HEADER_NAME)
+_printable: Final = re.compile("[ -<>-~]*")
+_port_name: Final = re.compile("[-a-z0-9]+")
+_letter: Final = re.compile("[a-z]")
 _uuid: Final = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -345,6 +378,46 @@ def environment_variable_name(text: str) -> Messages:
             )
         )
     return (*messages, *_leaves_directory(text))
+
+
+@_remember
+def printable_name(text: str) -> Messages:
+    """The name of an environment variable, by the rule that allows nearly everything."""
+    messages = []
+    if not text:
+        messages.append("environment variable name must be non-empty")
+    if not _printable.fullmatch(text):
+        messages.append(
+            "a valid environment variable name must consist only of printable ASCII characters "
+            "other than '='"
+        )
+    return tuple(messages)
+
+
+@_remember
+def port_name(text: str) -> Messages:
+    """The name of a service, as IANA registers them (RFC 6335)."""
+    messages = []
+    if _bytes(text) > PORT_NAME_BYTES_MAX:
+        messages.append(_too_long(PORT_NAME_BYTES_MAX, "characters"))
+    if not _port_name.fullmatch(text):
+        messages.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
+    if not _letter.search(text):
+        messages.append("must contain at least one letter (a-z)")
+    if "--" in text:
+        messages.append("must not contain consecutive hyphens")
+    if text.startswith("-") or text.endswith("-"):
+        messages.append("must not begin or end with a hyphen")
+    return tuple(messages)
+
+
+@_remember
+def http_header_name(text: str) -> Messages:
+    """Stricter than HTTP is."""
+    if _header_name.fullmatch(text):
+        return _FINE
+    rule = "a valid HTTP header must consist of alphanumeric characters or '-'"
+    return (_mismatch(rule, _HEADER_NAME, "X-Header-Name"),)
 
 
 def _leaves_directory(text: str) -> Messages:

@@ -5,8 +5,8 @@ it back, the condition that says so. A write to the main resource keeps the stor
 to the status keeps the stored spec and owners. Fields of features that are off are removed unless
 the stored pod uses them. The time is an argument: nothing here reads a clock.
 
-Fields outside dray's reach are left alone, whatever gate upstream has for them. Upstream
-counterparts: pkg/registry/core/pod/strategy.go, dropDisabledFields in pkg/api/pod/util.go.
+Upstream counterparts: pkg/registry/core/pod/strategy.go, dropDisabledFields in
+pkg/api/pod/util.go.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from dray.api.core import (
 from dray.api.equality import semantically_equal
 from dray.api.features import FeatureGates
 from dray.api.meta import LabelSelector, LabelSelectorRequirement
+from dray.api.part_gates import drop_disabled_parts
 from dray.api.pod_resources import default_pod_level_resources, qos_class
 from dray.api.strategy import carry_metadata
 from dray.api.wire import Time
@@ -226,7 +227,7 @@ def drop_disabled_pod_fields(new: PodSpec, old: PodSpec | None, gates: FeatureGa
     # Requests for eviction are not built, so nobody could ever respond to one.
     if old is None or not old.eviction_responders:
         new = edit(new, eviction_responders=())
-    return new
+    return drop_disabled_parts(new, old)
 
 
 def _drop_disabled_status_fields(new: PodStatus, old: PodStatus, gates: FeatureGates) -> PodStatus:

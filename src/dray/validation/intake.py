@@ -35,6 +35,7 @@ from dray.api.wire import Time, replace
 from dray.api.workload_strategy import prepare_workload_for_create
 from dray.errors import FieldError
 from dray.validation import validate_create, validate_status_update
+from dray.validation.pod_warnings import warnings_on_write
 
 __all__ = ["DEFAULT_NAMESPACE", "Received", "receive"]
 
@@ -163,3 +164,4 @@ def _warnings(kind: Kind, hub: Object) -> Iterator[str]:
     if not kind.namespaced and hub.metadata.namespace:
         yield f"metadata.namespace: ignored: a {kind.name} is in no namespace"
     yield from warnings_on_create(hub)
+    yield from warnings_on_write(hub, None)

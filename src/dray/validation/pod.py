@@ -11,6 +11,7 @@ from dray.api.core import Pod
 from dray.validation.findings import Findings
 from dray.validation.node_allocatable import declare_node_allocatable
 from dray.validation.pod_leniency import STRICT
+from dray.validation.pod_profiles import check_profiles_agree
 from dray.validation.pod_spec import check_pod
 from dray.validation.pod_status import check_pod_status_update
 from dray.validation.pod_update import check_pod_update
@@ -27,6 +28,7 @@ def _create(pod: Pod, _context: Context) -> Verdict:
     if pod.spec.node_name and pod.spec.scheduling_gates:
         detail = "cannot be set until all schedulingGates have been cleared"
         found.forbidden("spec.nodeName", detail)
+    check_profiles_agree(found, pod.metadata.annotations, pod.spec, "spec")
     return Verdict(found, _declare(pod, None))
 
 

@@ -1,16 +1,15 @@
-"""Containers of a pod: names, images, restarts, resources.
+"""Containers of a pod: names, images, restarts, and everything they ask for.
 
-Not checked, because dray only carries them: ports, environment, volumes and their mounts, probes,
-lifecycle hooks, security contexts. Where such a field may not be set at all, that is checked.
 Upstream counterparts: validateContainers, validateInitContainers and validateEphemeralContainers
 in pkg/apis/core/validation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Final
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final, NamedTuple
 
+from dray.api.carried import read_part
 from dray.api.core import (
     CONTAINER_RESTART_POLICY_ALWAYS,
     CONTAINER_RESTART_POLICY_NEVER,
@@ -31,11 +30,18 @@ from dray.api.core import (
     ContainerRestartRule,
     PodSpec,
 )
+from dray.api.core.parts import SecurityContext, Volume, VolumeDevice, VolumeMount
 from dray.api.pod_resources import is_sidecar
+from dray.api.wire import is_null
 from dray.validation.findings import Findings
 from dray.validation.pod_claims import pod_claim_names
+from dray.validation.pod_environment import check_environment, check_environment_sources
 from dray.validation.pod_leniency import RESIZE_RESTART_CONTAINER, Leniency
+from dray.validation.pod_mounts import check_devices, check_mounts
+from dray.validation.pod_ports import check_host_ports, check_ports
+from dray.validation.pod_probes import check_probes
 from dray.validation.pod_resources import check_container_resources
+from dray.validation.pod_security import check_security
 from dray.validation.rules import check_dns_label, check_size
 
 __all__ = ["check_containers", "check_image_spaces"]
@@ -81,6 +87,7 @@ _ONLY_IN_SIDECARS: Final = (
     ("startup_probe", "startupProbe"),
 )
 _EMPTY: Final = Container()
+_NOT_EPHEMERAL: Final = "cannot be set for an Ephemeral Container"
 
 # What Unicode, and so upstream, counts as white space. Python's own list has four more.
 _SPACES: Final = (
@@ -89,47 +96,67 @@ _SPACES: Final = (
 )
 
 
-def check_containers(found: Findings, spec: PodSpec, path: str, leniency: Leniency) -> None:
+class _Pod(NamedTuple):
+    """What the rules of a container need to know of its pod."""
+
+    spec: PodSpec
+    claims: Collection[str]
+    volumes: Mapping[str, Volume]
+    leniency: Leniency
+
+
+def check_containers(
+    found: Findings,
+    spec: PodSpec,
+    volumes: Mapping[str, Volume],
+    path: str,
+    leniency: Leniency,
+) -> None:
     """All containers of a pod, whose names are unique among all of them."""
-    _check_regular(found, spec, f"{path}.containers", leniency)
-    _check_init(found, spec, f"{path}.initContainers", leniency)
-    _check_ephemeral(found, spec, f"{path}.ephemeralContainers", leniency)
+    pod = _Pod(spec, pod_claim_names(spec.resource_claims), volumes, leniency)
+    _check_regular(found, pod, f"{path}.containers")
+    _check_init(found, pod, f"{path}.initContainers")
+    _check_ephemeral(found, pod, f"{path}.ephemeralContainers")
 
 
-def _check_regular(found: Findings, spec: PodSpec, path: str, leniency: Leniency) -> None:
-    if not spec.containers:
+def _check_regular(found: Findings, pod: _Pod, path: str) -> None:
+    containers = pod.spec.containers
+    if not containers:
         found.required(path)
         return
-    claims = pod_claim_names(spec.resource_claims)
     seen: set[str] = set()
-    for index, container in enumerate(spec.containers):
+    for index, container in enumerate(containers):
         at = f"{path}[{index}]"
-        _check_common(found, container, spec, claims, at, leniency)
+        _check_common(found, container, pod, at)
         if container.name in seen:
             found.duplicate(f"{at}.name", container.name)
         seen.add(container.name)
+        check_probes(found, container, pod.spec, at)
         _check_restarts(found, container, at, rules_without_policy=True)
+    check_host_ports(found, containers, path)
 
 
-def _check_init(found: Findings, spec: PodSpec, path: str, leniency: Leniency) -> None:
-    claims = pod_claim_names(spec.resource_claims)
-    seen = {container.name for container in spec.containers or ()}
-    for index, container in enumerate(spec.init_containers):
+def _check_init(found: Findings, pod: _Pod, path: str) -> None:
+    seen = {container.name for container in pod.spec.containers or ()}
+    for index, container in enumerate(pod.spec.init_containers):
         at = f"{path}[{index}]"
-        _check_common(found, container, spec, claims, at, leniency)
+        _check_common(found, container, pod, at)
         # Upstream looks at the rules of an init container only if it has a policy.
         _check_restarts(found, container, at, rules_without_policy=False)
         if container.name in seen:
             found.duplicate(f"{at}.name", container.name)
         elif container.name:
             seen.add(container.name)
+        # They run one after the other. Upstream counts from 0 for each.
+        check_host_ports(found, (container,), path)
         if is_sidecar(container):
+            check_probes(found, container, pod.spec, at)
             continue
         for name, wire_name in _ONLY_IN_SIDECARS:
-            if getattr(container, name) is not None:
+            if not is_null(getattr(container, name)):
                 detail = "may not be set for init containers without restartPolicy=Always"
                 found.forbidden(f"{at}.{wire_name}", detail)
-        if leniency.restarting_resize_of_init_containers:
+        if pod.leniency.restarting_resize_of_init_containers:
             continue
         for place, policy in enumerate(container.resize_policy):
             if policy.restart_policy == RESIZE_RESTART_CONTAINER:
@@ -140,13 +167,13 @@ def _check_init(found: Findings, spec: PodSpec, path: str, leniency: Leniency) -
                 )
 
 
-def _check_ephemeral(found: Findings, spec: PodSpec, path: str, leniency: Leniency) -> None:
-    claims = pod_claim_names(spec.resource_claims)
-    others = {container.name for container in (*(spec.containers or ()), *spec.init_containers)}
+def _check_ephemeral(found: Findings, pod: _Pod, path: str) -> None:
+    lasting = (*(pod.spec.containers or ()), *pod.spec.init_containers)
+    others = {container.name for container in lasting}
     seen = set(others)
-    for index, container in enumerate(spec.ephemeral_containers):
+    for index, container in enumerate(pod.spec.ephemeral_containers):
         at = f"{path}[{index}]"
-        _check_common(found, container, spec, claims, at, leniency)
+        _check_common(found, container, pod, at)
         _check_image_space(found, container.image, at)
         if container.name in seen:
             found.duplicate(f"{at}.name", container.name)
@@ -156,17 +183,16 @@ def _check_ephemeral(found: Findings, spec: PodSpec, path: str, leniency: Lenien
             found.not_found(f"{at}.targetContainerName", target)
         for name, wire_name in _NOT_IN_EPHEMERAL:
             if getattr(container, name) != getattr(_EMPTY, name):
-                found.forbidden(f"{at}.{wire_name}", "cannot be set for an Ephemeral Container")
+                found.forbidden(f"{at}.{wire_name}", _NOT_EPHEMERAL)
+        mounts = read_part(container.volume_mounts, tuple[VolumeMount, ...]) or ()
+        for place, mount in enumerate(mounts):
+            if mount.sub_path:
+                found.forbidden(f"{at}.volumeMounts[{place}].subPath", _NOT_EPHEMERAL)
+            if mount.sub_path_expr:
+                found.forbidden(f"{at}.volumeMounts[{place}].subPathExpr", _NOT_EPHEMERAL)
 
 
-def _check_common(
-    found: Findings,
-    container: Container,
-    spec: PodSpec,
-    claims: Collection[str],
-    path: str,
-    leniency: Leniency,
-) -> None:
+def _check_common(found: Findings, container: Container, pod: _Pod, path: str) -> None:
     if not container.name:
         found.required(f"{path}.name")
     else:
@@ -179,6 +205,14 @@ def _check_common(
     elif message_policy not in _TERMINATION_MESSAGE_POLICIES:
         at = f"{path}.terminationMessagePolicy"
         found.not_supported(at, message_policy, _TERMINATION_MESSAGE_POLICIES)
+    check_ports(found, container.ports, f"{path}.ports")
+    check_environment(found, container.env, f"{path}.env")
+    check_environment_sources(found, container.env_from, f"{path}.envFrom")
+    security = read_part(container.security_context, SecurityContext)
+    mounts = read_part(container.volume_mounts, tuple[VolumeMount, ...]) or ()
+    devices = read_part(container.volume_devices, tuple[VolumeDevice, ...]) or ()
+    check_mounts(found, mounts, devices, pod.volumes, security, f"{path}.volumeMounts")
+    check_devices(found, devices, mounts, pod.volumes, f"{path}.volumeDevices")
     pull_policy = container.image_pull_policy
     if not pull_policy:
         found.required(f"{path}.imagePullPolicy")
@@ -187,11 +221,19 @@ def _check_common(
     check_container_resources(
         found,
         container.resources,
-        claims,
+        pod.claims,
         f"{path}.resources",
-        indivisible_huge_pages=leniency.indivisible_huge_pages,
+        indivisible_huge_pages=pod.leniency.indivisible_huge_pages,
     )
-    _check_resize_policy(found, container, spec.restart_policy, f"{path}.resizePolicy")
+    _check_resize_policy(found, container, pod.spec.restart_policy, f"{path}.resizePolicy")
+    if security is not None:
+        check_security(
+            found,
+            security,
+            f"{path}.securityContext",
+            host_users=pod.spec.host_users is not False,
+            leniency=pod.leniency,
+        )
 
 
 def _check_resize_policy(

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from dray.api import names
+from dray.api.carried import read_part
 from dray.api.core import (
     TOLERATION_OPERATOR_GREATER_THAN,
     TOLERATION_OPERATOR_LESS_THAN,
@@ -22,16 +23,26 @@ from dray.api.core import (
     PodSpec,
     PodTemplateSpec,
 )
+from dray.api.core.parts import (
+    PodSecurityContext,
+    SecurityContext,
+    Volume,
+    VolumeDevice,
+    VolumeProjection,
+)
 from dray.api.pod_resources import divides_into_pages, is_huge_page, is_sidecar
+from dray.validation.file_paths import is_local_path
 from dray.validation.findings import Findings
 from dray.validation.label_keys import check_label_keys
 from dray.validation.meta import validate_label_selector
+from dray.validation.pod_visits import containers_of
 
 __all__ = [
     "DELETION_COST_ANNOTATION",
     "RESIZE_RESTART_CONTAINER",
     "STRICT",
     "Leniency",
+    "belongs_to_host",
     "deletion_cost_holds",
     "leniency_toward",
     "pod_affinity_terms",
@@ -57,6 +68,12 @@ class Leniency:
     comparing_tolerations: bool = False
     any_deletion_cost: bool = False
     restarting_resize_of_init_containers: bool = False
+    any_token_path: bool = False
+    empty_image_reference: bool = False
+    sysctls_of_host: bool = False
+    admin_without_escalation: bool = False
+    host_network_without_users: bool = False
+    devices_without_users: bool = False
 
 
 STRICT: Final = Leniency()
@@ -88,7 +105,85 @@ def leniency_toward(old: Pod | PodTemplateSpec) -> Leniency:
             if not is_sidecar(container)
             for policy in container.resize_policy
         ),
+        any_token_path=any(
+            source.service_account_token is not None
+            and not is_local_path(source.service_account_token.path)
+            for source in _projections(spec)
+        ),
+        empty_image_reference=any(
+            volume.image is not None and not volume.image.reference for volume in _volumes(spec)
+        ),
+        sysctls_of_host=_has_sysctls_of_host(spec),
+        admin_without_escalation=any(
+            _is_admin_without_escalation(
+                read_part(container.security_context, SecurityContext) or SecurityContext()
+            )
+            for container, _ in containers_of(spec, "")
+        ),
+        host_network_without_users=spec.host_network and spec.host_users is False,
+        devices_without_users=spec.host_users is False
+        and any(
+            read_part(container.volume_devices, tuple[VolumeDevice, ...])
+            for container, _ in containers_of(spec, "")
+        ),
     )
+
+
+# Parts that pods carry -------------------------------------------------------------------------
+
+# Parameters of the kernel that every network namespace, or IPC namespace, has for itself.
+_NET_PREFIX: Final = "net."
+_IPC_PREFIX: Final = "fs.mqueue."
+_IPC_SYSCTLS: Final = frozenset(
+    f"kernel.{name}"
+    for name in (
+        "msg", "msgmax", "msgmnb", "msgmni", "sem", "shm", "shmall", "shmmax", "shmmni",
+        "shm_rmid_forced",
+    )
+)  # fmt: skip
+
+
+def belongs_to_host(sysctl: str, spec: PodSpec) -> str:
+    """The field by which the pod shares the namespace of this parameter with its host, if any."""
+    name = _dotted(sysctl).partition("*")[0]
+    if spec.host_network and name.startswith(_NET_PREFIX):
+        return "hostNetwork"
+    if spec.host_ipc and (name in _IPC_SYSCTLS or name.startswith(_IPC_PREFIX)):
+        return "hostIPC"
+    return ""
+
+
+def _dotted(sysctl: str) -> str:
+    """Slashes separate like dots; whichever comes first is the separator, the other a character."""
+    first = next((character for character in sysctl if character in "./"), "")
+    return sysctl.translate(_SWAPPED) if first == "/" else sysctl
+
+
+_SWAPPED: Final = str.maketrans("./", "/.")
+
+
+def _volumes(spec: PodSpec) -> tuple[Volume, ...]:
+    return read_part(spec.volumes, tuple[Volume, ...]) or ()
+
+
+def _projections(spec: PodSpec) -> Iterator[VolumeProjection]:
+    for volume in _volumes(spec):
+        if volume.projected is not None:
+            yield from volume.projected.sources or ()
+
+
+def _has_sysctls_of_host(spec: PodSpec) -> bool:
+    context = read_part(spec.security_context, PodSecurityContext)
+    return context is not None and any(
+        belongs_to_host(sysctl.name, spec) for sysctl in context.sysctls
+    )
+
+
+def _is_admin_without_escalation(context: SecurityContext) -> bool:
+    # Upstream forgives also those who said nothing of escalation.
+    if context.allow_privilege_escalation or context.capabilities is None:
+        return False
+    return "CAP_SYS_ADMIN" in context.capabilities.add
 
 
 def deletion_cost_holds(annotations: Mapping[str, str]) -> bool:

@@ -1,9 +1,7 @@
 """The metadata and the spec of a pod, whether it is new or updated.
 
-Everything that scheduling, claims and devices depend on is checked as upstream checks it. What
-dray only carries is not: volumes, ports, environment, probes, lifecycle hooks, security
-contexts, host aliases, DNS configuration, user namespaces, what Windows forbids, and the
-annotations for seccomp, AppArmor and tolerations that fields have replaced.
+What is inside its parts is in modules of their own: `pod_containers`, `pod_volumes`,
+`pod_security` and so on. Not checked are tolerations in an annotation, which a field has replaced.
 
 A pod is expected to have its defaults (`dray.api.pod_defaults`). Upstream counterparts:
 validatePodMetadataAndSpec and ValidatePodSpec in pkg/apis/core/validation.
@@ -14,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from dray.api.carried import read_part
 from dray.api.core import (
     PREEMPT_LOWER_PRIORITY,
     PREEMPT_NEVER,
@@ -24,24 +23,36 @@ from dray.api.core import (
     PodSpec,
     ResourceRequirements,
 )
+from dray.api.core.parts import HostAlias, PodDNSConfig, PodSecurityContext, Volume
 from dray.api.meta import ObjectMeta
 from dray.errors import quote
 from dray.validation.findings import Findings
 from dray.validation.meta import NOT_NEGATIVE, validate_labels, validate_object_meta
 from dray.validation.pod_claims import MIRROR_POD_ANNOTATION, check_pod_claims
 from dray.validation.pod_containers import check_containers, check_image_spaces
+from dray.validation.pod_environment import check_environment_files
+from dray.validation.pod_host_names import DNS_NONE, check_dns_config, check_host_aliases
 from dray.validation.pod_leniency import (
     DELETION_COST_ANNOTATION,
     STRICT,
     Leniency,
     deletion_cost_holds,
 )
+from dray.validation.pod_operating_system import (
+    check_host_processes,
+    check_host_users,
+    check_operating_system,
+)
 from dray.validation.pod_placement import (
     check_affinity,
     check_spread_constraints,
     check_tolerations,
 )
+from dray.validation.pod_ports import check_host_network_ports
+from dray.validation.pod_profiles import check_profile_annotations
 from dray.validation.pod_resources import check_container_resources, check_pod_resources
+from dray.validation.pod_security import check_pod_security
+from dray.validation.pod_volumes import check_token_volumes, check_volumes
 from dray.validation.rules import (
     byte_length,
     check_dns_label,
@@ -59,9 +70,8 @@ _RESTART_POLICIES: Final = (
     RESTART_POLICY_ON_FAILURE,
     RESTART_POLICY_NEVER,
 )
-_DNS_POLICIES: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
+_DNS_POLICIES: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", DNS_NONE)
 _PREEMPTION_POLICIES: Final = (PREEMPT_LOWER_PRIORITY, PREEMPT_NEVER)
-_OPERATING_SYSTEMS: Final = ("linux", "windows")
 
 
 def check_pod(found: Findings, pod: Pod, leniency: Leniency) -> None:
@@ -69,6 +79,7 @@ def check_pod(found: Findings, pod: Pod, leniency: Leniency) -> None:
     found.extend(validate_object_meta(pod.metadata, namespaced=True))
     check_annotations(found, pod.metadata.annotations, pod.spec, leniency)
     check_pod_spec(found, pod.spec, pod.metadata, "spec", leniency)
+    check_token_volumes(found, pod.spec, _volumes(pod.spec))
     grace = pod.spec.termination_grace_period_seconds
     if grace is not None and grace < 0:
         found.invalid("spec.terminationGracePeriodSeconds", grace, NOT_NEGATIVE)
@@ -95,6 +106,7 @@ def check_annotations(
             annotations[DELETION_COST_ANNOTATION],
             "must be a 32bit integer",
         )
+    check_profile_annotations(found, annotations, spec, path)
 
 
 def check_pod_spec(
@@ -107,21 +119,31 @@ def check_pod_spec(
     """The spec of a pod, or of a pod template, which has no metadata to look at."""
     if spec.termination_grace_period_seconds is None:
         found.required(f"{path}.terminationGracePeriodSeconds")
+    volumes = _volumes(spec)
+    usable = check_volumes(found, volumes, metadata, f"{path}.volumes", leniency)
     check_pod_claims(found, metadata, spec.resource_claims, f"{path}.resourceClaims")
-    check_containers(found, spec, path, leniency)
+    check_containers(found, spec, usable, path, leniency)
     check_pod_resources(found, spec, path, indivisible_huge_pages=leniency.indivisible_huge_pages)
+    check_host_network_ports(found, spec, path, is_pod=metadata is not None)
     _check_policy(found, spec.restart_policy, _RESTART_POLICIES, f"{path}.restartPolicy")
     _check_policy(found, spec.dns_policy, _DNS_POLICIES, f"{path}.dnsPolicy")
     found.extend(validate_labels(spec.node_selector, f"{path}.nodeSelector"))
+    security = read_part(spec.security_context, PodSecurityContext)
+    if security is not None:
+        check_pod_security(found, security, spec, f"{path}.securityContext", leniency)
     if spec.share_process_namespace and spec.host_pid:
         detail = "ShareProcessNamespace and HostPID cannot both be enabled"
         found.invalid(f"{path}.shareProcessNamespace", True, detail)
     if spec.affinity is not None:
         check_affinity(found, spec.affinity, f"{path}.affinity", leniency)
+    dns_config = read_part(spec.dns_config, PodDNSConfig)
+    check_dns_config(found, dns_config, spec.dns_policy, f"{path}.dnsConfig")
     _check_gates(found, spec, path)
     check_spread_constraints(
         found, spec.topology_spread_constraints, f"{path}.topologySpreadConstraints", leniency
     )
+    check_host_processes(found, spec, path)
+    check_host_users(found, spec, path, leniency)
     _check_hostname_override(found, spec, f"{path}.hostnameOverride")
     _check_service_account(found, spec, path)
     if spec.node_name:
@@ -131,6 +153,8 @@ def check_pod_spec(
         if label:
             check_dns_label(found, label, f"{path}.{name}")
     check_tolerations(found, spec.tolerations, f"{path}.tolerations", leniency)
+    aliases = read_part(spec.host_aliases, tuple[HostAlias, ...]) or ()
+    check_host_aliases(found, aliases, f"{path}.hostAliases")
     if spec.priority_class_name:
         check_dns_subdomain(found, spec.priority_class_name, f"{path}.priorityClassName")
     if spec.runtime_class_name is not None:
@@ -145,8 +169,13 @@ def check_pod_spec(
         f"{path}.overhead",
         indivisible_huge_pages=leniency.indivisible_huge_pages,
     )
-    _check_operating_system(found, spec, f"{path}.os")
+    check_operating_system(found, spec, path)
     _check_scheduling_group(found, spec, f"{path}.schedulingGroup")
+    check_environment_files(found, spec, volumes, path)
+
+
+def _volumes(spec: PodSpec) -> tuple[Volume, ...]:
+    return read_part(spec.volumes, tuple[Volume, ...]) or ()
 
 
 def _check_policy(found: Findings, policy: str, supported: tuple[str, ...], path: str) -> None:
@@ -196,15 +225,6 @@ def _check_active_deadline(found: Findings, spec: PodSpec, path: str) -> None:
     if deadline is not None and not 1 <= deadline <= ACTIVE_DEADLINE_SECONDS_MAX:
         detail = f"must be between 1 and {ACTIVE_DEADLINE_SECONDS_MAX}, inclusive"
         found.invalid(f"{path}.activeDeadlineSeconds", deadline, detail)
-
-
-def _check_operating_system(found: Findings, spec: PodSpec, path: str) -> None:
-    if spec.os is None:
-        return
-    if not spec.os.name:
-        found.required(f"{path}.name")
-    elif spec.os.name not in _OPERATING_SYSTEMS:
-        found.not_supported(path, spec.os.name, _OPERATING_SYSTEMS)
 
 
 def _check_scheduling_group(found: Findings, spec: PodSpec, path: str) -> None:

@@ -1,8 +1,8 @@
 """What controllers make pods from, and the selectors by which they find those pods again.
 
 A template is checked like a pod, except for what only a pod has: a name, a namespace, a status.
-Upstream reports labels and annotations of a template without the `metadata` they are in. Not
-checked is what `pod_spec` names. Upstream counterparts: ValidatePodTemplateSpec in
+Upstream reports labels and annotations of a template without the `metadata` they are in. Upstream
+counterparts: ValidatePodTemplateSpec in
 pkg/apis/core/validation, ValidatePodTemplateSpecForReplicaSet in pkg/apis/apps/validation.
 """
 
@@ -18,6 +18,7 @@ from dray.errors import ParseError
 from dray.validation.findings import Findings
 from dray.validation.meta import validate_annotations, validate_labels
 from dray.validation.pod_leniency import Leniency
+from dray.validation.pod_profiles import check_profiles_agree
 from dray.validation.pod_spec import check_annotations, check_pod_spec
 from dray.validation.shown import as_wire
 
@@ -41,6 +42,7 @@ def check_pod_template(
     found.extend(validate_annotations(annotations, f"{path}.annotations"))
     check_annotations(found, annotations, template.spec, leniency, path=f"{path}.annotations")
     check_pod_spec(found, template.spec, None, f"{path}.spec", leniency)
+    check_profiles_agree(found, annotations, template.spec, f"{path}.spec")
     if template.spec.ephemeral_containers:
         detail = "ephemeral containers not allowed in pod template"
         found.forbidden(f"{path}.spec.ephemeralContainers", detail)

@@ -30,12 +30,11 @@ from dray.validation.pod_claims import MIRROR_POD_ANNOTATION
 from dray.validation.pod_containers import check_image_spaces
 from dray.validation.pod_leniency import Leniency, leniency_toward
 from dray.validation.pod_placement import check_tolerations
+from dray.validation.pod_profiles import APP_ARMOR_PREFIX
 from dray.validation.pod_spec import ACTIVE_DEADLINE_SECONDS_MAX, check_annotations, check_pod
 from dray.validation.shown import as_internal, as_wire
 
 __all__ = ["check_annotation_changes", "check_pod_update"]
-
-_APP_ARMOR_PREFIX: Final = "container.apparmor.security.beta.kubernetes.io/"
 
 _MUTABLE: Final = (
     "`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,"
@@ -59,7 +58,7 @@ def check_annotation_changes(found: Findings, new: Pod, old: Pod, leniency: Leni
     for key in theirs:
         if ours.get(key) == theirs[key]:
             continue
-        if key.startswith(_APP_ARMOR_PREFIX):
+        if key.startswith(APP_ARMOR_PREFIX):
             detail = "may not remove or update AppArmor annotations"
             found.forbidden(f"metadata.annotations[{key}]", detail)
         if key == MIRROR_POD_ANNOTATION:
@@ -68,7 +67,7 @@ def check_annotation_changes(found: Findings, new: Pod, old: Pod, leniency: Leni
     for key in ours:
         if key in theirs:
             continue
-        if key.startswith(_APP_ARMOR_PREFIX):
+        if key.startswith(APP_ARMOR_PREFIX):
             found.forbidden(f"metadata.annotations[{key}]", "may not add AppArmor annotations")
         if key == MIRROR_POD_ANNOTATION:
             found.forbidden(f"metadata.annotations[{key}]", "may not add mirror pod annotation")

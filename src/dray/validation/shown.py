@@ -117,8 +117,11 @@ def _wire_fields(kind: type[Struct]) -> tuple[tuple[str, str, Any], ...]:
 _GO_WORDS: Final[Mapping[str, str]] = {
     "api": "API",
     "cel": "CEL",
+    "fs": "FS",
+    "gmsa": "GMSA",
     "id": "ID",
     "ips": "IPs",
+    "selinux": "SELinux",
     "uid": "UID",
 }
 

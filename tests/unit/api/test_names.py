@@ -115,7 +115,7 @@ def test_a_remembered_verdict_is_the_same_verdict(rule: Rule, text: str) -> None
 @every_rule
 @pytest.mark.parametrize("unit", ["-", "a.", "a", "a-", "a/"])
 def test_a_hostile_length_ends_at_once(rule: Rule, unit: str) -> None:
-    assert rule(unit * 10**5 + "%") != ()
+    assert rule(unit * 10**5 + "%\0") != ()
 
 
 @pytest.mark.parametrize(
@@ -129,3 +129,32 @@ def test_a_hostile_length_ends_at_once(rule: Rule, unit: str) -> None:
 )
 def test_a_prefix_is_judged_as_if_something_followed(prefix: str, masked: str) -> None:
     assert names.mask_trailing_dash(prefix) == masked
+
+
+@pytest.mark.parametrize(
+    ("rule", "fine", "wrong"),
+    [
+        pytest.param(
+            names.port_name,
+            ["http", "a-1", "x" * 15],
+            ["", "1", "A", "a--b", "-a", "a" * 16],
+            id="ports",
+        ),
+        pytest.param(
+            names.printable_name,
+            ["A", "a b", "1", "~"],
+            ["", "a=b", "\u00e9", "a\tb"],
+            id="printable",
+        ),
+        pytest.param(names.http_header_name, ["X-A", "1"], ["", "a b", "a_b"], id="headers"),
+        pytest.param(
+            names.dns_subdomain_with_underscores,
+            ["a", "_a.b_c"],
+            ["", "a_", "A", "a..b"],
+            id="search-domains",
+        ),
+    ],
+)
+def test_names_of_what_pods_carry(rule: Rule, fine: list[str], wrong: list[str]) -> None:
+    assert [text for text in fine if rule(text)] == []
+    assert [text for text in wrong if not rule(text)] == []

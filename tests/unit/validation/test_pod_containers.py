@@ -31,7 +31,7 @@ RESTARTING = ContainerResizePolicy(resource_name="cpu", restart_policy="RestartC
 
 
 def of(leniency: Leniency = STRICT, **spec: Any) -> list[str]:
-    return told(check_containers, pod(**spec).spec, "spec", leniency)
+    return told(check_containers, pod(**spec).spec, {}, "spec", leniency)
 
 
 def of_main(**fields: Any) -> list[str]:
@@ -128,10 +128,11 @@ def test_restart_rules_and_their_exit_codes_are_bounded() -> None:
 
 @pytest.mark.parametrize("probe", ["lifecycle", "liveness_probe", "startup_probe"])
 def test_only_sidecars_among_init_containers_are_probed(probe: str) -> None:
-    init = container("init", **{probe: Raw(b"{}")})
+    given = Raw(b"{}") if probe == "lifecycle" else Raw(b'{"exec": {"command": ["true"]}}')
+    init = container("init", **{probe: given})
     (error,) = of(init_containers=(init,))
     assert error.endswith("may not be set for init containers without restartPolicy=Always")
-    sidecar = container("init", restart_policy="Always", **{probe: Raw(b"{}")})
+    sidecar = container("init", restart_policy="Always", **{probe: given})
     assert of(init_containers=(sidecar,)) == []
 
 

@@ -5,6 +5,8 @@ Upstream counterpart: SecurityContext and PodSecurityContext in k8s.io/api/core/
 
 from __future__ import annotations
 
+from msgspec import field
+
 from dray.api.wire import Int64, Struct, always
 
 __all__ = [
@@ -70,7 +72,7 @@ class SecurityContext(Struct):
 
     capabilities: Capabilities | None = None
     privileged: bool | None = None
-    se_linux_options: SELinuxOptions | None = None
+    selinux_options: SELinuxOptions | None = field(default=None, name="seLinuxOptions")
     windows_options: WindowsSecurityContextOptions | None = None
     run_as_user: Int64 | None = None
     run_as_group: Int64 | None = None
@@ -85,7 +87,7 @@ class SecurityContext(Struct):
 class PodSecurityContext(Struct):
     """What holds for all containers."""
 
-    se_linux_options: SELinuxOptions | None = None
+    selinux_options: SELinuxOptions | None = field(default=None, name="seLinuxOptions")
     windows_options: WindowsSecurityContextOptions | None = None
     run_as_user: Int64 | None = None
     run_as_group: Int64 | None = None
@@ -97,4 +99,4 @@ class PodSecurityContext(Struct):
     fs_group_change_policy: str | None = None
     seccomp_profile: SeccompProfile | None = None
     app_armor_profile: AppArmorProfile | None = None
-    se_linux_change_policy: str | None = None
+    selinux_change_policy: str | None = field(default=None, name="seLinuxChangePolicy")

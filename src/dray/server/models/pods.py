@@ -47,10 +47,9 @@ class PodModel(TypedModel):
         return [*errors, *_check_added(new, old)]
 
     def warnings(self, new: Any, old: Any | None) -> Sequence[str]:
-        warnings = list(super().warnings(new, old))
-        if old is None and (warning := host_name_warning(new.metadata.name, "the Pod's hostname")):
-            warnings.append(warning)
-        return warnings
+        warning = host_name_warning(new.metadata.name, "the Pod's hostname")
+        first = [warning] if old is None and warning else []
+        return [*first, *super().warnings(new, old)]
 
 
 def _check_added(new: Any, old: Any) -> list[FieldError]:
