@@ -268,7 +268,10 @@ class _ObjectEnvironment(Environment):
         return self._messages.get(message)
 
     def shape(self, variable: str) -> Shape | None:
-        return self.declared.shape if variable in (SELF, OLD_SELF) else None
+        # Upstream looks at what comes after the first step, and takes that for `self` whatever it
+        # is: the items of any list that an expression makes are as large as `self`.
+        del variable
+        return self.declared.shape
 
     @cached_property
     def functions(self) -> Mapping[str, Function]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 
 from tests.interop.corpus.access import access
 from tests.interop.corpus.cluster import cluster
+from tests.interop.corpus.custom_rules import custom_rules
 from tests.interop.corpus.customs import customs
 from tests.interop.corpus.devices import devices
 from tests.interop.corpus.documents import documents
@@ -40,6 +41,7 @@ AREAS: dict[str, Callable[[], Iterator[Script]]] = {
     "devices": devices,
     "access": access,
     "customs": customs,
+    "custom-rules": custom_rules,
     "documents": documents,
     "hostile": hostile,
     "protobuf": protobuf,

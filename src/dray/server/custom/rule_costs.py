@@ -99,6 +99,8 @@ class RuleCosts:
         )
         if isinstance(compiled, CompileError):
             yield _invalid(f"{path}.rule", _as_go(rule), compiled.detail)
+            if rule.optional_old_self is not None:
+                yield _not_used(rule, path)
             return
         cost = _times(compiled.cost_max, count) or 0
         yield from self._charge(f"{path}.rule", "estimated rule cost", cost)
@@ -112,8 +114,7 @@ class RuleCosts:
                 )
                 yield _invalid(f"{path}.rule", rule.rule, told)
         elif rule.optional_old_self is not None:
-            told = "may not be set if oldSelf is not used in rule"
-            yield _invalid(f"{path}.optionalOldSelf", rule.optional_old_self, told)
+            yield _not_used(rule, path)
 
     def _message(self, rule: Rule, seen: Declared, path: str) -> Iterator[FieldError]:
         where = f"{path}.messageExpression"
@@ -135,6 +136,11 @@ class RuleCosts:
         self.total = min(self.total + cost, _UINT64_MAX)
         if cost >= SCHEMA_COST_MAX // 100:
             self._expensive.append((cost, path))
+
+
+def _not_used(rule: Rule, path: str) -> FieldError:
+    told = "may not be set if oldSelf is not used in rule"
+    return _invalid(f"{path}.optionalOldSelf", rule.optional_old_self, told)
 
 
 def _inside_max(schema: Structural) -> int | None:

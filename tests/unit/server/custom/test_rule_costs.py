@@ -111,3 +111,17 @@ def test_rules_of_fields_that_no_rule_can_name_are_compiled_too() -> None:
     schema = {"type": "object", "properties": {"$x": ruled(INTEGER, rule="self +")}}
     (said,) = told(schema)
     assert "properties[$x]" in said
+
+
+def test_parts_of_what_a_rule_makes_are_taken_to_be_as_large_as_what_it_is_about() -> None:
+    rule = "self.split(',').all(x, x.trim() != '')"
+    assert told(ruled({"type": "string", "maxLength": 20}, rule=rule)) == []
+    assert told(ruled({"type": "string"}, rule=rule)) != []
+
+
+def test_a_rule_that_does_not_compile_uses_nothing_that_came_before() -> None:
+    errors = told(ruled(INTEGER, rule="oldSelf == self", optionalOldSelf=True))
+    assert [error.partition(":")[0] for error in errors] == [
+        f"{PLACE}.rule",
+        f"{PLACE}.optionalOldSelf",
+    ]
