@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from dray.cli.operations import operations_options, parse_operations
+from dray.cli.server import command as server
 from dray.server.operations.audit_log import Rotation
 from dray.server.operations.operations import OperationsSettings
 from dray.server.operations.request_log import Requests
@@ -71,3 +72,9 @@ def test_a_policy_without_a_log_is_a_mistake() -> None:
     done, _found = run("--audit-policy-file", "p")
     assert done.exit_code == 2
     assert "--audit-log-path" in done.output
+
+
+def test_the_reference_tells_of_every_option() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "server.md").read_text()
+    names = [name for option in server.params for name in option.opts if name.startswith("--")]
+    assert not [name for name in names if name != "--help" and f"`{name}" not in page]

@@ -1,8 +1,24 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from dray.server.operations.metric_families import FAMILIES
+
+PAGE = Path(__file__).parents[4] / "docs" / "reference" / "operations.md"
+
+
+def test_the_reference_lists_every_metric_as_it_is_and_no_other() -> None:
+    rows = re.findall(
+        r"^\| `((?:apiserver|auth|dray)\w+)` \| (\w+) \| (.*?) \| (.*) \|$",
+        PAGE.read_text(),
+        re.MULTILINE,
+    )
+    told = {
+        name: (kind, tuple(re.findall(r"`(\w+)`", labels)), text)
+        for name, kind, labels, text in rows
+    }
+    assert told == {f.name: (f.kind, f.labels, f.help) for f in FAMILIES.values()}
 
 
 def test_names_are_upstreams_or_begin_with_ours() -> None:
