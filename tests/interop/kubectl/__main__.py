@@ -125,6 +125,8 @@ def shown(command: Command, text: str, home: Path) -> list[str]:
         lines = [
             line for line in lines if re.match(r"(GROUP|KIND|VERSION|FIELD):|\s+\w+\t<|error", line)
         ]
+    if command.shown == "sorted":
+        lines.sort()
     if command.shown == "diff":
         lines = [line for line in lines if re.match(r"[-+ ](?![-+])", line)]
     return lines

@@ -19,8 +19,9 @@ class Command:
     stdin: str = ""
     # A shell command that changes the file it is given, in the place of an editor.
     editor: str = ""
-    # exit: only the exit code; fields: no documentation; diff: no file names; retry: until done;
-    # nothing: not even whether it worked, as where controllers run it may have been done already.
+    # sorted: lines in any order; exit: only the exit code; fields: no documentation; diff: no file
+    # names; retry: until done; nothing: not even whether it worked, as where controllers run it may
+    # have been done already.
     shown: str = "all"
 
 
@@ -266,7 +267,7 @@ COMMANDS = (
     Command("get nothings"),
     Command("get cm one nothing"),
     Command("get secret quiet -o jsonpath={.data.password}"),
-    Command("describe cm one"),
+    Command("describe cm one", shown="sorted"),
     Command("describe secret quiet"),
     # Files
     Command("apply -f {dir}/map.yaml"),
