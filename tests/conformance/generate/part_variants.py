@@ -118,7 +118,7 @@ def _volume_variants() -> Iterator[tuple[str, Request]]:
         }}]),
         ("certificate strange", [{"podCertificate": {
             "signerName": "a.b.c/D.e", "keyType": "RSA1024", "maxExpirationSeconds": 10,
-            "keyPath": "..", "userAnnotations": {"plain": "x", "A.B/c": "y", "": "z"},
+            "keyPath": "..", "userAnnotations": {"plain": "x", "A.B/c": "y"},
         }}]),
         ("certificate for ever", [{"podCertificate": {
             "signerName": "ab/c", "keyType": "RSA4096", "maxExpirationSeconds": 2**31 - 1,
