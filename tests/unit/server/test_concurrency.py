@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from tests.unit.server.harness import (
+    APPLY,
     CONFIG_MAPS,
     NAMESPACES,
     PODS,
@@ -113,3 +114,54 @@ async def test_however_many_pay_from_one_quota_all_are_served(api: Api) -> None:
     assert sorted(reply.status for reply in replies) == [201] * 34 + [403] * 6
     used = (await api.get(f"{QUOTAS}/q")).json["status"]["used"]
     assert used == {"count/configmaps": "35"}
+
+
+# What is large is worked on in a thread, so that even reading it lets others in between.
+LARGE = "x" * 50_000
+
+
+@served(store=durable_store)
+async def test_large_objects_are_written_as_small_ones_are(api: Api) -> None:
+    api.server.services.aside.start()
+    await api.made(CONFIG_MAPS, config_map("a", {"large": LARGE}))
+    patches = await asyncio.gather(
+        *(api.patch(PATH, {"data": {f"k{number}": "1"}}) for number in range(6))
+    )
+    assert {reply.status for reply in patches} == {200}
+    assert len((await api.get(PATH)).json["data"]) == 7
+    writes = await asyncio.gather(
+        api.patch(PATH, {"data": {"x": "1"}}), api.delete(PATH), api.patch(PATH, {"data": {}})
+    )
+    assert writes[1].status == 200
+    assert (await api.get(PATH)).status == 404
+
+
+@served(store=durable_store)
+async def test_of_many_who_apply_a_new_object_none_is_refused(api: Api) -> None:
+    api.server.services.aside.start()
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
+    replies = await asyncio.gather(
+        *(
+            api.patch(
+                f"{PATH}?fieldManager=m{number}",
+                {**body, "data": {"large": LARGE, f"k{number}": "1"}},
+                APPLY,
+            )
+            for number in range(5)
+        )
+    )
+    assert sorted(reply.status for reply in replies) == [200] * 4 + [201]
+    assert len((await api.get(PATH)).json["data"]) == 6
+
+
+@served(store=durable_store)
+async def test_of_many_who_put_a_new_object_none_is_refused(api: Api) -> None:
+    api.server.services.aside.start()
+    path = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles/rrrrr"
+    rules = [{"apiGroups": ["x"], "resources": [LARGE], "verbs": ["get"]}]
+    bodies = [
+        {"metadata": {"name": "rrrrr", "labels": {"n": str(number)}}, "rules": rules}
+        for number in range(4)
+    ]
+    replies = await asyncio.gather(*(api.put(path, body) for body in bodies))
+    assert sorted(reply.status for reply in replies) == [200] * 3 + [201]

@@ -13,7 +13,15 @@ from typing import Any, Final
 
 from dray.api.codec import encode, parse_plain
 from dray.api.wire import Time
-from dray.errors import BadRequest, DecodeError, FieldError, FieldErrorType, Invalid, shorten
+from dray.errors import (
+    AlreadyExists,
+    BadRequest,
+    DecodeError,
+    FieldError,
+    FieldErrorType,
+    Invalid,
+    shorten,
+)
 from dray.server.bodies import judge_strictness
 from dray.server.call import Call
 from dray.server.field_managers import applied_document
@@ -129,9 +137,14 @@ async def _apply(call: Call, options: WriteOptions) -> Answer:
             return _read(call, document, options, now)
 
         obj = await call.aside(0, create)
-        return await written_answer(
-            call, await create_object(call, obj, options, now, tracked=False)
-        )
+        try:
+            written = await create_object(call, obj, options, now, tracked=False)
+        except AlreadyExists:
+            record = call.services.store.head(call.key())
+            if record is None:
+                raise  # and gone again: whoever applies may try once more
+        else:
+            return await written_answer(call, written)
 
     def change(old: Any) -> Any:
         document = applied_document(call, old, applied, options, now)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dray.errors import BadRequest
+from dray.errors import AlreadyExists, BadRequest
 from dray.server.bodies import read_object
 from dray.server.call import Call
 from dray.server.http.messages import Answer
@@ -25,7 +25,12 @@ async def update(call: Call) -> Answer:
     subresource = call.route.subresource
     record = call.services.store.head(call.key())
     if record is None:
-        return await _create_instead(call, obj, options, now, subresource)
+        try:
+            return await _create_instead(call, obj, options, now, subresource)
+        except AlreadyExists:
+            record = call.services.store.head(call.key())
+            if record is None:
+                raise  # and gone again: whoever puts it may try once more
     written = await replace_object(
         call, record, lambda _old: obj, options, now, subresource=subresource
     )
