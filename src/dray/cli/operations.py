@@ -11,6 +11,7 @@ import click
 
 from dray.cli.errors import CommandError
 from dray.server.operations.audit_log import Rotation
+from dray.server.operations.fairness import FairnessLimits
 from dray.server.operations.log_format import FORMATS, configure_logging
 from dray.server.operations.operations import OperationsSettings
 from dray.server.operations.request_log import SLOW_SECONDS, Requests
@@ -47,6 +48,14 @@ _OPTIONS: Final = (
         default=True,
         show_default=True,
         help="Let clients take turns, and refuse those with too much at once.",
+    ),
+    click.option(
+        "--fairness-queue",
+        type=click.IntRange(min=1),
+        default=FairnessLimits().flow_queue_max,
+        show_default=True,
+        metavar="COUNT",
+        help="How many requests of one client may wait for their turn.",
     ),
     click.option(
         "--log-format",
@@ -127,6 +136,7 @@ def parse_operations(
     log_format: str,
     log_level: str,
     log_requests: str,
+    fairness_queue: int,
     audit_log: Path | None,
     audit_policy: Path | None,
     audit_log_maxsize: int,
@@ -141,6 +151,7 @@ def parse_operations(
     configure_logging(log_format, _LEVELS[log_level])
     return OperationsSettings(
         requests=Requests(log_requests),
+        fairness_limits=FairnessLimits(flow_queue_max=fairness_queue),
         audit_log=audit_log,
         audit_policy=audit_policy,
         audit_rotation=Rotation(

@@ -148,7 +148,12 @@ class Server:
         health = Health({"ping": lambda: None}, {"store": disk, "shutdown": self._check_phase})
         self._documents = Documents(registry, keys, health, issuer=ISSUER)
         sources = Sources(
-            registry, store, admission, Fairness(clock), self.lanes, self._connections
+            registry,
+            store,
+            admission,
+            Fairness(clock, limits=settings.operations.fairness_limits),
+            self.lanes,
+            self._connections,
         )
         self._operations = Operations(settings.operations, sources, clock, entropy)
         self._application = Application(

@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from dray.cli.operations import operations_options, parse_operations
 from dray.cli.server import command as server
 from dray.server.operations.audit_log import Rotation
+from dray.server.operations.fairness import FairnessLimits
 from dray.server.operations.operations import OperationsSettings
 from dray.server.operations.request_log import Requests
 
@@ -48,7 +49,8 @@ def test_without_options_everything_is_as_the_server_has_it() -> None:
 
 def test_options_say_what_operators_want() -> None:
     assert parsed(
-        *("--request-timeout", "30", "--no-fairness", "--log-requests", "all"),
+        *("--request-timeout", "30", "--no-fairness", "--fairness-queue", "9"),
+        *("--log-requests", "all"),
         *("--log-slow-seconds", "0.5", "--audit-log-path", "a.log", "--audit-policy-file", "p"),
         *("--audit-log-maxsize", "1", "--audit-log-maxage", "2", "--audit-log-maxbackup", "3"),
     ) == OperationsSettings(
@@ -56,6 +58,7 @@ def test_options_say_what_operators_want() -> None:
         requests=Requests.ALL,
         slow_seconds=0.5,
         fairness=False,
+        fairness_limits=FairnessLimits(flow_queue_max=9),
         audit_log=Path("a.log"),
         audit_policy=Path("p"),
         audit_rotation=Rotation(bytes_max=1024 * 1024, days_max=2, backups_max=3),
@@ -75,6 +78,7 @@ def test_a_policy_without_a_log_is_a_mistake() -> None:
 
 
 def test_the_reference_tells_of_every_option() -> None:
-    page = (Path(__file__).parents[3] / "docs" / "reference" / "server.md").read_text()
+    reference = Path(__file__).parents[3] / "docs" / "reference"
+    page = (reference / "server.md").read_text() + (reference / "operations.md").read_text()
     names = [name for option in server.params for name in option.opts if name.startswith("--")]
     assert not [name for name in names if name != "--help" and f"`{name}" not in page]

@@ -61,11 +61,15 @@ class FairnessLimits:
     # Writes under way, most of them waiting for the disk; upstream's number for all requests.
     seats: int = 600
 
-    # A client with more connections than this should wait before it asks again.
-    flow_queue_max: int = 256
+    # A client with more connections than this should wait before it asks again. Fewer would have
+    # those it turns away come back all at once, which others notice more than a long queue.
+    flow_queue_max: int = 1024
 
-    # All that wait in one level: some megabytes of requests.
-    level_queue_max: int = 4096
+    # Bodies of requests that wait: what one flow may keep of the server's memory.
+    flow_bytes_max: int = 64 * 1024 * 1024
+
+    # All that wait in one level.
+    level_queue_max: int = 8192
 
     # A quarter of what a request may take, as upstream: whoever waited longer gave up or soon will.
     wait_seconds: float = 15.0
@@ -121,23 +125,25 @@ class _LevelState:
 class _Place:
     """A request that waits."""
 
-    __slots__ = ("future", "since", "width")
+    __slots__ = ("future", "since", "size", "width")
 
-    def __init__(self, future: asyncio.Future[bool], width: int, since: float) -> None:
+    def __init__(self, future: asyncio.Future[bool], width: int, size: int, since: float) -> None:
         self.future = future
         self.width = width
+        self.size = size
         self.since = since
 
 
 class Flow:
     """Requests that take turns as one."""
 
-    __slots__ = ("counts", "finish", "level", "queue", "turn")
+    __slots__ = ("bytes_waiting", "counts", "finish", "level", "queue", "turn")
 
     def __init__(self, level: _LevelState, counts: SchemaCounts) -> None:
         self.level = level
         self.counts = counts
         self.queue: deque[_Place] = deque()
+        self.bytes_waiting = 0
         self.turn = -1  # in which it last started a request at once
         self.finish = 0.0  # the virtual time up to which it was served
 
@@ -213,16 +219,21 @@ class Fairness:
             self._sit(flow)
         return True
 
-    async def wait(self, flow: Flow, width: int) -> str | None:
-        """Wait for the turn of a request that may not begin.
+    async def wait(self, flow: Flow, width: int, size: int = 0) -> str | None:
+        """Wait for the turn of a request that may not begin; `size` is that of its body.
 
         None once it is started; else it is refused, and this is upstream's word for why.
         """
         level, limits = flow.level, self._limits
-        full = len(flow.queue) >= limits.flow_queue_max or level.queued >= limits.level_queue_max
+        full = (
+            len(flow.queue) >= limits.flow_queue_max
+            or flow.bytes_waiting + size > limits.flow_bytes_max
+            or level.queued >= limits.level_queue_max
+        )
         if full and not level.exempt:
             return self._refused(flow, "queue-full")
-        place = _Place(asyncio.get_running_loop().create_future(), width, self._clock.monotonic())
+        future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        place = _Place(future, width, size, self._clock.monotonic())
         self._enqueue(flow, place)
         try:
             granted = await place.future
@@ -340,6 +351,7 @@ class Fairness:
             # A level that was idle has saved nothing up.
             level.served = max(level.served, self._least_served())
         flow.queue.append(place)
+        flow.bytes_waiting += place.size
         flow.counts.queued += 1
         level.queued += 1
         self._waiting += 1
@@ -361,7 +373,9 @@ class Fairness:
         flow.counts.queued -= 1
         flow.level.queued -= 1
         self._waiting -= 1
-        return flow.queue.popleft()
+        place = flow.queue.popleft()
+        flow.bytes_waiting -= place.size
+        return place
 
     @staticmethod
     def _refused(flow: Flow, reason: str) -> str:

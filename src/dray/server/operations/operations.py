@@ -19,7 +19,7 @@ from dray.server.operations.audit import Audit
 from dray.server.operations.audit_log import AuditLog, Rotation
 from dray.server.operations.audit_policy import DEFAULT_POLICY, load_policy
 from dray.server.operations.counted_channel import CountedChannel, LineCounter
-from dray.server.operations.fairness import Fairness
+from dray.server.operations.fairness import Fairness, FairnessLimits
 from dray.server.operations.handling import READING_VERBS, Handling, is_long_running
 from dray.server.operations.metrics import Metrics, Sources
 from dray.server.operations.request_log import SLOW_SECONDS, RequestLog, Requests
@@ -60,6 +60,7 @@ class OperationsSettings:
     requests: Requests = Requests.FAILURES  # that are logged
     slow_seconds: float = SLOW_SECONDS
     fairness: bool = True
+    fairness_limits: FairnessLimits = field(default_factory=FairnessLimits)
     audit_log: Path | None = None
     audit_policy: Path | None = None
     audit_rotation: Rotation = field(default_factory=Rotation)
@@ -180,7 +181,7 @@ class Operations:
         flow, fairness = handling.flow, self._fairness
         assert flow is not None
         assert fairness is not None
-        refused = await fairness.wait(flow, handling.width)
+        refused = await fairness.wait(flow, handling.width, len(handling.request.body))
         if refused is not None:
             handling.series.terminate(_TOO_MANY.status)
             return _TOO_MANY

@@ -206,6 +206,22 @@ def test_a_full_queue_refuses() -> None:
     simulate(scenario)
 
 
+def test_bodies_that_wait_are_bounded() -> None:
+    async def run() -> None:
+        fairness = Desk(FairnessLimits(turn_width=1, burst_width=1, flow_bytes_max=100)).fairness
+        flow = fairness.flow(FLOODER, GET, reads=False)
+        assert fairness.begin(flow, 1)
+        waiting = asyncio.ensure_future(fairness.wait(flow, 1, 60))
+        await asyncio.sleep(0)
+        assert await fairness.wait(flow, 1, 41) == "queue-full"
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+        fairness.sweep()
+        assert flow.bytes_waiting == 0
+
+    asyncio.run(run())
+
+
 def test_a_full_level_refuses_every_flow_that_would_wait() -> None:
     async def scenario(desk: Desk) -> None:
         for number in range(4):

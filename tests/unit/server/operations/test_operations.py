@@ -11,6 +11,7 @@ from dray.errors import ConfigurationError
 from dray.server.call import Call
 from dray.server.http.messages import Answer, Response, Upgrade, WebSocket
 from dray.server.operations import operations
+from dray.server.operations.fairness import FairnessLimits
 from dray.server.operations.request_log import Requests
 from dray.server.user import User
 from dray.store.memory import MemoryStore
@@ -153,7 +154,7 @@ def test_too_many_requests_at_once_are_refused_in_upstreams_words() -> None:
         assert told[f"apiserver_flowcontrol_rejected_requests_total{{{labels}}}"] == 112
         assert in_flight(api) == 0
 
-    operate(scenario)
+    operate(scenario, fairness_limits=FairnessLimits(flow_queue_max=256))
 
 
 def test_fairness_can_be_switched_off() -> None:
