@@ -24,7 +24,14 @@ from dray.api.apiextensions import (
 from dray.api.core import CONDITION_FALSE, CONDITION_TRUE
 from dray.api.meta import DeleteOptions
 from dray.api.wire import Time, replace
-from dray.errors import APIError, InternalError, RevisionConflict
+from dray.errors import (
+    APIError,
+    Conflict,
+    DecodeError,
+    InternalError,
+    RevisionConflict,
+    StoreError,
+)
 from dray.server.call import Call
 from dray.server.custom.definition_status import (
     is_accepted,
@@ -54,6 +61,9 @@ _GROUP: Final = "apiextensions.k8s.io"
 _PLURAL: Final = "customresourcedefinitions"
 _PREFIX: Final = prefix_of(_GROUP, _PLURAL)
 
+# How long to wait after the store refused a write: until its disk is emptied, more or less.
+RETRY_SECONDS: Final = 1.0
+
 _REQUEST: Final = Request("PUT", "/", {}, {"user-agent": "dray"}, b"", Peer("internal"))
 
 # Who owns the status of definitions everywhere: upstream's controllers, at the version we are like.
@@ -78,7 +88,9 @@ class DefinitionKeeper:
         self._services = services
         self._changed = changed
         self._defined: dict[str, _Defined] = {}
-        self._waiting: asyncio.Queue[str] = asyncio.Queue()
+        # Definitions to look at, each once however often it changed.
+        self._waiting: dict[str, None] = {}
+        self._woken = asyncio.Event()
         self._emptying: dict[str, Subscription] = {}
         served = services.registry.find(_GROUP, "v1", _PLURAL)
         if served is None or served.model is None:
@@ -106,13 +118,23 @@ class DefinitionKeeper:
         try:
             for record in store.range(_PREFIX).records:
                 self._serve(record, since=record.revision)
-                self._waiting.put_nowait(_name(record.key))
+                self._wake(_name(record.key))
             while True:
-                await self._sync(await self._waiting.get())
+                await self._woken.wait()
+                name = next(iter(self._waiting), None)
+                if name is None:
+                    self._woken.clear()
+                    continue
+                del self._waiting[name]
+                await self._sync(name)
         finally:
             subscription.close()
             for emptying in self._emptying.values():
                 emptying.close()
+
+    def _wake(self, name: str) -> None:
+        self._waiting[name] = None
+        self._woken.set()
 
     # What is served ----------------------------------------------------------------------------
 
@@ -124,7 +146,7 @@ class DefinitionKeeper:
                 self._reconsider(name)
             else:
                 self._serve(event.record, since=event.revision)
-            self._waiting.put_nowait(name)
+            self._wake(name)
 
     def _serve(self, record: Record, *, since: int) -> None:
         definition = self._load(record)
@@ -139,7 +161,13 @@ class DefinitionKeeper:
                 return
             if _has_the_same_schemas(before.definition, definition):
                 since = before.since
-        kind = CustomKind(definition, since=since)
+        try:
+            kind = CustomKind(definition, since=since)
+        except DecodeError as error:
+            # Nobody could have stored this today.
+            _log.error("definition %s cannot be served: %s", name, error)
+            self._withdraw(name)
+            return
         self._services.registry.define(name, served_versions(definition, kind))
         self._defined[name] = _Defined(definition, since)
         if before is not None and not _is_the_same(before.definition, definition):
@@ -160,7 +188,7 @@ class DefinitionKeeper:
         for record in self._services.store.range(_PREFIX).records:
             other = _name(record.key)
             if other != name and other.partition(".")[2] == group:
-                self._waiting.put_nowait(other)
+                self._wake(other)
 
     # What the status says ----------------------------------------------------------------------
 
@@ -174,9 +202,12 @@ class DefinitionKeeper:
                 await self._finish(record, definition)
             else:
                 await self._name(record, definition)
-        except (APIError, RevisionConflict) as error:
-            # Somebody else wrote, and that write brings us here again.
+        except (APIError, StoreError) as error:
             _log.info("definition %s was not brought up to date: %s", name, error)
+            if not isinstance(error, (Conflict, RevisionConflict)):
+                await self._services.clock.sleep(RETRY_SECONDS)
+                self._wake(name)
+            # Otherwise somebody else wrote, and that write brings us here again.
 
     async def _name(self, record: Record, definition: CustomResourceDefinition) -> None:
         now = self._now()
@@ -268,7 +299,7 @@ class DefinitionKeeper:
     def _again(self, name: str) -> Callable[[Sequence[Event]], None]:
         def note(events: Sequence[Event]) -> None:
             if any(event.record is None for event in events):
-                self._waiting.put_nowait(name)
+                self._wake(name)
 
         return note
 

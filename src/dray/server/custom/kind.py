@@ -24,7 +24,8 @@ from dray.api.wire import is_null
 from dray.errors import APIError
 from dray.server.custom.defaulting import copied, defaulter, drop_nulls
 from dray.server.custom.embedded import coerce_embedded, has_embedded
-from dray.server.custom.list_rules import has_list_rules
+from dray.server.custom.keywords import cleaned
+from dray.server.custom.list_rules import ListRules
 from dray.server.custom.pruning import prune
 from dray.server.custom.published_schema import published
 from dray.server.custom.rules import Rules
@@ -50,15 +51,15 @@ class CustomVersion:
     """One version of a kind."""
 
     def __init__(self, group: str, kind: str, declared: CustomResourceDefinitionVersion) -> None:
+        """Raises DecodeError if the schema is none."""
         self.name = declared.name
         self.api_version = f"{group}/{declared.name}"
-        self.schema = parse(
-            schema_document(declared) or {"x-kubernetes-preserve-unknown-fields": True}
-        )
+        document = schema_document(declared)
+        self.schema = parse(_ANYTHING if document is None else cleaned(document, declared.name, []))
         self.check = Check(self.schema)
         status = self.schema.properties.get("status")
         self.status_check = None if status is None else Check(status)
-        self.has_lists = has_list_rules(self.schema)
+        self.lists = ListRules.of(self.schema)
         self.has_embedded = has_embedded(self.schema)
         self.published: StructOf = published(self.schema, group, declared.name, kind)
         subresources = declared.subresources
@@ -66,6 +67,7 @@ class CustomVersion:
         self.scale = None if subresources is None else subresources.scale
         self.head = f'{{"apiVersion":"{self.api_version}","kind":"{kind}","metadata":{{'.encode()
         self.rules = Rules.of(self.schema)
+        self.sees_metadata = "metadata" in self.schema.properties or bool(self.schema.rules)
         self._fill = defaulter(_without_metadata(self.schema))
 
     def fit(self, content: dict[str, Any]) -> list[str]:

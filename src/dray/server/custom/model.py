@@ -26,7 +26,6 @@ from dray.server.custom.embedded import embedded_errors
 from dray.server.custom.finalizer_warnings import finalizer_warnings
 from dray.server.custom.json_values import same
 from dray.server.custom.kind import CustomKind, CustomVersion
-from dray.server.custom.list_rules import duplicate_items
 from dray.server.custom.scale_rules import scale_spec_errors, scale_status_errors
 from dray.server.custom.unstructured import Unstructured, fresh
 from dray.server.custom.values import NOWHERE
@@ -229,7 +228,7 @@ class CustomModel:
         errors = list(
             validate_object_meta(new.metadata, namespaced=namespaced, standard_finalizers=False)
         )
-        whole = new.whole()
+        whole = self._judged(new)
         errors += self.version.check.errors(whole)
         errors += self._scale_errors(whole)
         errors += self._structure_errors(whole)
@@ -245,7 +244,7 @@ class CustomModel:
             *validate_common_update(new.metadata, old.metadata, namespaced=namespaced),
             *validate_object_meta_update(new.metadata, old.metadata, standard_finalizers=False),
         ]
-        whole, before = new.whole(), old.whole()
+        whole, before = self._judged(new), self._judged(old)
         if subresource == STATUS:
             check = self.version.status_check
             if check is not None and STATUS in whole:
@@ -257,10 +256,15 @@ class CustomModel:
             if self.version.has_embedded:
                 errors += embedded_errors(whole, self.version.schema)
         # Who inherits a list with duplicates may keep it.
-        if self.version.has_lists and not any(duplicate_items(before, self.version.schema)):
-            errors += duplicate_items(whole, self.version.schema)
+        lists = self.version.lists
+        if lists is not None and not any(lists.duplicates(before)):
+            errors += lists.duplicates(whole)
         errors += self._rule_errors(whole, before, errors)
         return errors
+
+    def _judged(self, obj: Unstructured) -> dict[str, Any]:
+        """The object as schemas and rules see it: few have anything to say about metadata."""
+        return obj.whole(with_metadata=self.version.sees_metadata)
 
     def _scale_errors(self, whole: dict[str, Any]) -> Iterator[FieldError]:
         yield from scale_spec_errors(whole, self.version.scale)
@@ -269,8 +273,8 @@ class CustomModel:
     def _structure_errors(self, whole: dict[str, Any]) -> Iterator[FieldError]:
         if self.version.has_embedded:
             yield from embedded_errors(whole, self.version.schema)
-        if self.version.has_lists:
-            yield from duplicate_items(whole, self.version.schema)
+        if self.version.lists is not None:
+            yield from self.version.lists.duplicates(whole)
 
     def _rule_errors(
         self, new: dict[str, Any], old: dict[str, Any] | None, errors: Sequence[FieldError]

@@ -38,10 +38,11 @@ class Unstructured(Object):
         kept = self.unknown_fields
         return kept.members if isinstance(kept, UnknownFields) else {}
 
-    def whole(self) -> dict[str, Any]:
-        """The object as JSON values, which nobody may change."""
+    def whole(self, *, with_metadata: bool = True) -> dict[str, Any]:
+        """The object as JSON values, which nobody may change; of its metadata maybe the name."""
         head = {"apiVersion": self.api_version, "kind": self.kind}
-        return {**head, "metadata": to_builtins(self.metadata), **self.content}
+        metadata = to_builtins(self.metadata) if with_metadata else {"name": self.metadata.name}
+        return {**head, "metadata": metadata, **self.content}
 
     def stored(self) -> bytes:
         """The object as it is stored: metadata first, and without what its place says."""

@@ -216,3 +216,19 @@ async def test_watches_hear_of_the_last_object_before_they_end(api: Api) -> None
         await api.settle()
         assert watch.told == [("ADDED", "w"), ("DELETED", "w")]
         assert watch.wire.closed
+
+
+def test_a_stored_definition_that_cannot_be_read_is_not_served() -> None:
+    async def main() -> None:
+        api = await start()
+        await api.made(DEFINITIONS, definition())
+        (record,) = api.store.range("apiextensions.k8s.io/customresourcedefinitions/").records
+        broken = record.value.replace(b'"type":"integer"', b'"type":5')
+        await api.store.put(record.key, broken, expected=record.revision)
+        await api.server.stop()
+        again = await start(store=api.store)
+        DefinitionKeeper(again.server.services).load()
+        assert (await again.get(WIDGETS)).status == 404
+        await again.server.stop()
+
+    asyncio.run(main())

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dray.server.custom.list_rules import duplicate_items, has_list_rules
+from dray.server.custom.list_rules import ListRules
 from dray.server.custom.structural import parse
 
 SET = {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"}
@@ -18,8 +18,9 @@ PAIRS = {**MAP, "x-kubernetes-list-map-keys": ["id", "port"]}
 
 
 def told(value: Any, schema: dict[str, Any]) -> list[str]:
-    whole = parse({"type": "object", "properties": {"a": schema}})
-    return [str(error) for error in duplicate_items({"a": value}, whole)]
+    rules = ListRules.of(parse({"type": "object", "properties": {"a": schema}}))
+    assert rules is not None
+    return [str(error) for error in rules.duplicates({"a": value})]
 
 
 @pytest.mark.parametrize(
@@ -44,7 +45,12 @@ def test_lists_are_found_inside_values_of_maps() -> None:
 
 
 def test_a_schema_without_such_lists_need_not_be_asked() -> None:
-    assert not has_list_rules(parse({"type": "array", "items": {"type": "string"}}))
-    assert has_list_rules(
-        parse({"type": "object", "properties": {"a": {"type": "array", "items": SET}}})
-    )
+    assert ListRules.of(parse({"type": "array", "items": {"type": "string"}})) is None
+    nested = {"type": "object", "properties": {"a": {"type": "array", "items": SET}}}
+    assert ListRules.of(parse(nested)) is not None
+
+
+def test_one_is_not_true() -> None:
+    numbers = {"type": "array", "items": {}, "x-kubernetes-list-type": "set"}
+    assert told([1, True, "1", {"a": "b"}, ["a", "b"]], numbers) == []
+    assert told([{"a": 1}, {"a": 1}], numbers) == ['a[1]: Duplicate value: {"a":1}']

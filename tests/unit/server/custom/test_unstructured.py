@@ -18,6 +18,12 @@ def test_content_is_everything_beside_metadata() -> None:
     }
 
 
+def test_of_its_metadata_the_name_may_do() -> None:
+    labelled = replace(OBJECT, metadata=ObjectMeta(name="w", labels={"a": "b"}))
+    assert labelled.whole(with_metadata=False)["metadata"] == {"name": "w"}
+    assert labelled.whole()["metadata"] == {"name": "w", "labels": {"a": "b"}}
+
+
 def test_content_comes_along_when_metadata_changes() -> None:
     assert replace(OBJECT, metadata=ObjectMeta(name="x")).content == OBJECT.content
 
