@@ -172,6 +172,8 @@ class Application:
         registry = self._services.registry
         if request.method not in _METHODS:
             raise method_not_allowed()
+        if where.verb == "watch" and request.method != "GET":
+            raise method_not_allowed()
         served = registry.find(where.group, where.version, where.resource)
         if served is None:
             if not registry.has_builtin_group(where.group):

@@ -52,7 +52,9 @@ class Route:
 def route(method: str, path: str, query: Mapping[str, Sequence[str]]) -> Route:
     """What this request is about."""
     verb = _VERBS.get(method, method.lower())
-    parts = path.strip("/").split("/")
+    parts = path.removeprefix("/").removesuffix("/").split("/")
+    if "" in parts:  # nothing has no name, and //x is not /x
+        return Route(verb=method.lower(), path=path)
     if parts[0] == "api" and len(parts) > 2:
         return _resource(verb, path, "", parts[1], parts[2:], query)
     if parts[0] == "apis" and len(parts) > 3:
@@ -70,7 +72,7 @@ def _resource(
 ) -> Route:
     watches = False
     if parts[0] == "watch" and len(parts) > 1:  # an old way to write ?watch=true
-        parts, watches = parts[1:], verb == "get"
+        parts, watches = parts[1:], True
     namespace = ""
     if parts[0] == "namespaces" and len(parts) > 1:
         if len(parts) == 2 or parts[2] in _NAMESPACE_SUBRESOURCES:

@@ -70,6 +70,19 @@ def test_a_single_object_cannot_be_watched_by_asking_so() -> None:
     assert routed("GET", "/api/v1/namespaces/a/pods/p", watch="1").verb == "get"
 
 
+@pytest.mark.parametrize("method", ["POST", "DELETE", "PATCH"])
+def test_whatever_is_asked_of_the_old_path_of_watches_is_a_watch(method: str) -> None:
+    assert routed(method, "/api/v1/watch/namespaces/a/pods/p").verb == "watch"
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/apis//v1/pods", "/api/v1/namespaces//pods", "//api/v1/pods", "/api/v1/pods//", "/api//pods"],
+)
+def test_a_path_with_nothing_in_it_is_no_resource(path: str) -> None:
+    assert not routed("GET", path).is_resource
+
+
 @pytest.mark.parametrize(
     "path", ["/", "/version", "/api", "/api/v1", "/apis", "/apis/apps", "/apis/apps/v1", "/metrics"]
 )
