@@ -33,7 +33,8 @@ import yaml
 from benchmarks.load import Report, Target, client_context, run
 
 CONNECTIONS: Final = 500
-SECONDS: Final = 5.0
+SECONDS: Final = 3.0
+ROUNDS: Final = 3
 WARM_UP_SECONDS: Final = 2.0  # every connection of the flooder has its handshake behind it
 ASKS_PER_SECOND: Final = 50.0
 
@@ -152,21 +153,28 @@ def beside_flood(running: Running, path: str) -> Report:
 
 
 def main() -> bool:
-    """Measure and judge."""
+    """Measure and judge. Both servers take turns, and the best round of each counts."""
+    fair: dict[str, list[Report]] = {OBJECT: [], LIST: []}
+    unfair: dict[str, list[Report]] = {OBJECT: [], LIST: []}
     with tempfile.TemporaryDirectory() as directory:
         root = Path(directory)
-        with serving(root / "fair", "--fairness") as running:
-            alone = _ask(running)
-            fair = {path: beside_flood(running, path) for path in (OBJECT, LIST)}
-        with serving(root / "unfair", "--no-fairness") as running:
-            unfair = {path: beside_flood(running, path) for path in (OBJECT, LIST)}
-    print(f"victim alone                          {alone}")
+        with (
+            serving(root / "fair", "--fairness") as first,
+            serving(root / "unfair", "--no-fairness") as second,
+        ):
+            alone = _ask(first)
+            for _round in range(ROUNDS):
+                for path in (OBJECT, LIST):
+                    fair[path].append(beside_flood(first, path))
+                    unfair[path].append(beside_flood(second, path))
+    print(f"victim alone                                  {alone}")
     held = True
     for path, name in ((OBJECT, "gets"), (LIST, "lists")):
-        ratio = fair[path].p99 / unfair[path].p99
+        best, other = (min(each[path], key=lambda r: r.p99) for each in (fair, unfair))
+        ratio = best.p99 / other.p99
         held = held and ratio <= P99_RATIO_MAX
-        print(f"beside {CONNECTIONS} connections of {name}, fair    {fair[path]}")
-        print(f"beside {CONNECTIONS} connections of {name}, unfair  {unfair[path]}")
+        print(f"beside {CONNECTIONS} connections of {name:5}, fair      {best}")
+        print(f"beside {CONNECTIONS} connections of {name:5}, unfair    {other}")
         verdict = "" if ratio <= P99_RATIO_MAX else f", MISSED: at most {P99_RATIO_MAX}"
         print(f"  p99 with fairness is {ratio:.2f} of that without{verdict}")
     return held
