@@ -71,6 +71,23 @@ def test_errors_are_upstreams_word_for_word() -> None:
 
 
 @pytest.mark.slow
+def test_forbidden_changes_are_shown_as_upstream_shows_them() -> None:
+    compared, different = 0, []
+    for request, answer in read_recording("validate-pod-parts"):
+        theirs = [error["text"] for error in answer.get("errors", ()) if "\n" in error["text"]]
+        if not theirs:
+            continue
+        compared += 1
+        new, old = written(request)
+        assert old is not None
+        ours = [text for error in validate_update(new, old) if "\n" in (text := str(error))]
+        if ours != theirs:
+            different.append((request["name"], ours, theirs))
+    assert compared > 5
+    assert different == []
+
+
+@pytest.mark.slow
 def test_what_upstream_cannot_decode_is_refused() -> None:
     refused = [
         request

@@ -70,7 +70,12 @@ from dray.validation.findings import Findings, merge
 from dray.validation.meta import validate_common_create, validate_common_update
 from dray.validation.rulebook import Context, Rulebook, Verdict
 
-__all__ = ["validate_create", "validate_status_update", "validate_update"]
+__all__ = [
+    "validate_create",
+    "validate_ephemeral_containers_update",
+    "validate_status_update",
+    "validate_update",
+]
 
 _RULEBOOKS: Final[Mapping[type[Object], Rulebook]] = {
     ClusterRole: rbac.CLUSTER_ROLE,
@@ -137,6 +142,12 @@ def validate_status_update(
         raise InternalError(f"{new.kind} has no status of its own to update")
     verdict = rulebook.status_update(new, old, Context(gates, version))
     return _with_common(new, old, rulebook, verdict, version)
+
+
+def validate_ephemeral_containers_update(new: Pod, old: Pod) -> list[FieldError]:
+    """What is wrong with adding containers to a pod through its subresource for them."""
+    verdict = pod.update_ephemeral_containers(new, old)
+    return _with_common(new, old, pod.RULEBOOK, verdict, None)
 
 
 def _with_common(

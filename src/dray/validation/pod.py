@@ -14,10 +14,10 @@ from dray.validation.pod_leniency import STRICT
 from dray.validation.pod_profiles import check_profiles_agree
 from dray.validation.pod_spec import check_pod
 from dray.validation.pod_status import check_pod_status_update
-from dray.validation.pod_update import check_pod_update
+from dray.validation.pod_update import check_ephemeral_containers_update, check_pod_update
 from dray.validation.rulebook import Context, Rulebook, Verdict
 
-__all__ = ["RULEBOOK"]
+__all__ = ["RULEBOOK", "update_ephemeral_containers"]
 
 
 def _create(pod: Pod, _context: Context) -> Verdict:
@@ -35,6 +35,13 @@ def _create(pod: Pod, _context: Context) -> Verdict:
 def _update(new: Pod, old: Pod, _context: Context) -> Verdict:
     found = Findings()
     check_pod_update(found, new, old)
+    return Verdict(found, _declare(new, old))
+
+
+def update_ephemeral_containers(new: Pod, old: Pod) -> Verdict:
+    """A write through `ephemeralcontainers`."""
+    found = Findings()
+    check_ephemeral_containers_update(found, new, old)
     return Verdict(found, _declare(new, old))
 
 

@@ -2,15 +2,13 @@
 
 Images, the deadline, more tolerations, fewer scheduling gates; and while gates hold the pod back,
 also a narrower choice of nodes. Nothing else: claims and resources stay as they were created.
-What did change is told as a diff. Upstream prints the Go structures it compares; here the diff is
-over the JSON that users write (test_a_forbidden_change_is_shown_as_a_diff_of_the_manifest).
-Upstream counterpart: ValidatePodUpdate in pkg/apis/core/validation.
+What did change is told as a diff of the whole spec.
+Upstream counterparts: ValidatePodUpdate and ValidatePodEphemeralContainersUpdate in
+pkg/apis/core/validation.
 """
 
 from __future__ import annotations
 
-import difflib
-import json
 from collections.abc import Sequence
 from typing import Final
 
@@ -24,6 +22,7 @@ from dray.api.core import (
     Toleration,
 )
 from dray.api.equality import semantically_equal
+from dray.errors import quote
 from dray.validation.findings import Findings
 from dray.validation.meta import validate_object_meta_update
 from dray.validation.pod_claims import MIRROR_POD_ANNOTATION
@@ -32,9 +31,9 @@ from dray.validation.pod_leniency import Leniency, leniency_toward
 from dray.validation.pod_placement import check_tolerations
 from dray.validation.pod_profiles import APP_ARMOR_PREFIX
 from dray.validation.pod_spec import ACTIVE_DEADLINE_SECONDS_MAX, check_annotations, check_pod
-from dray.validation.shown import as_internal, as_wire
+from dray.validation.shown import as_internal, difference
 
-__all__ = ["check_annotation_changes", "check_pod_update"]
+__all__ = ["check_annotation_changes", "check_ephemeral_containers_update", "check_pod_update"]
 
 _MUTABLE: Final = (
     "`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,"
@@ -50,6 +49,26 @@ def check_pod_update(found: Findings, new: Pod, old: Pod) -> None:
     check_pod(found, new, leniency)
     check_annotation_changes(found, new, old, leniency)
     _check_spec_changes(found, new.spec, old.spec, leniency)
+
+
+def check_ephemeral_containers_update(found: Findings, new: Pod, old: Pod) -> None:
+    """Containers added to look into a running pod; those that are there stay as they are."""
+    if MIRROR_POD_ANNOTATION in old.metadata.annotations:
+        found.forbidden("", "static pods do not support ephemeral containers")
+        return
+    leniency = leniency_toward(old)
+    found.extend(validate_object_meta_update(new.metadata, old.metadata))
+    check_pod(found, new, leniency)
+    check_annotation_changes(found, new, old, leniency)
+    path = "spec.ephemeralContainers"
+    wanted = {container.name: container for container in new.spec.ephemeral_containers}
+    for container in old.spec.ephemeral_containers:
+        title = f"existing ephemeral containers {quote(container.name)}"
+        ours = wanted.get(container.name)
+        if ours is None:
+            found.forbidden(path, f"{title} may not be removed\n")
+        elif not semantically_equal(ours, container):
+            found.forbidden(path, f"{title} may not be changed\n{difference(container, ours)}")
 
 
 def check_annotation_changes(found: Findings, new: Pod, old: Pod, leniency: Leniency) -> None:
@@ -92,7 +111,9 @@ def _check_spec_changes(found: Findings, new: PodSpec, old: PodSpec, leniency: L
     if old.scheduling_gates:
         masked = _mask_node_choice(found, masked, old)
     if not semantically_equal(masked, old):
-        detail = f"pod updates may not change fields other than {_MUTABLE}\n{_diff(old, masked)}"
+        detail = (
+            f"pod updates may not change fields other than {_MUTABLE}\n{difference(old, masked)}"
+        )
         found.forbidden("spec", detail)
 
 
@@ -244,12 +265,3 @@ def _only_adds(new: NodeSelectorTerm, old: NodeSelectorTerm) -> bool:
         new.match_expressions[:expressions] == old.match_expressions
         and new.match_fields[:fields] == old.match_fields
     )
-
-
-def _diff(old: PodSpec, new: PodSpec) -> str:
-    """What differs, in the form of a unified diff without file names."""
-    before, after = (
-        json.dumps(as_wire(spec), indent=1, ensure_ascii=False).splitlines() for spec in (old, new)
-    )
-    lines = list(difflib.unified_diff(before, after, lineterm=""))[2:]
-    return "".join(f"{line}\n" for line in lines)

@@ -9,20 +9,29 @@ Upstream counterpart: json.Marshal of the versioned and of the internal types.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from difflib import unified_diff
 from functools import cache
 from math import isfinite
 from typing import Any, Final
 
 import msgspec
 
+from dray.api.carried import held_by, read_part
 from dray.api.codec import parse_json
+from dray.api.meta import ObjectMeta
 from dray.api.quantity import Quantity
 from dray.api.shapes import JSONNumber
 from dray.api.wire import Struct, Time
 from dray.errors import DecodeError
 
-__all__ = ["as_internal", "as_wire"]
+__all__ = ["as_internal", "as_wire", "difference"]
+
+# How Go's encoder writes what means something in HTML.
+HTML_ESCAPES: Final = {
+    ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"
+}
 
 
 def as_wire(value: Any) -> Any:
@@ -43,11 +52,29 @@ def as_internal(value: Any) -> Any:
         # Types of apimachinery have no internal twin.
         if type(value).__module__ == "dray.api.meta":
             return as_wire(value)
-        return {
-            go_name: as_internal(_nil(getattr(value, name), nilable))
-            for name, go_name, nilable in _go_fields(type(value))
-        }
+        shown: dict[str, Any] = {}
+        held = held_by(type(value))
+        for name, go_name, nilable in _go_fields(type(value)):
+            member = getattr(value, name)
+            if name in held:
+                member = read_part(member, held[name]) or None
+            if isinstance(member, ObjectMeta):
+                # Go embeds it, so that JSON has its fields in place of it.
+                shown |= as_wire(member)
+            else:
+                shown[go_name] = as_internal(_nil(member, nilable))
+        return shown
     return _plain(value, as_internal)
+
+
+def difference(old: Any, new: Any) -> str:
+    """What an update changes, as upstream shows it: a unified diff of the internal types' JSON."""
+    before, after = (
+        json.dumps(as_internal(value), indent=1, ensure_ascii=False).translate(HTML_ESCAPES)
+        for value in (old, new)
+    )
+    lines = list(unified_diff(before.splitlines(), after.splitlines(), lineterm=""))[2:]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _plain(value: Any, show: Any) -> Any:
@@ -116,13 +143,57 @@ def _wire_fields(kind: type[Struct]) -> tuple[tuple[str, str, Any], ...]:
 # Words that Go writes in capitals where we write them small.
 _GO_WORDS: Final[Mapping[str, str]] = {
     "api": "API",
+    "aws": "AWS",
     "cel": "CEL",
+    "cephfs": "CephFS",
+    "chap": "CHAP",
+    "cpu": "CPU",
+    "csi": "CSI",
+    "dns": "DNS",
+    "fc": "FC",
+    "fqdn": "FQDN",
     "fs": "FS",
+    "gce": "GCE",
     "gmsa": "GMSA",
+    "grpc": "GRPC",
+    "http": "HTTP",
     "id": "ID",
+    "io": "IO",
+    "ip": "IP",
+    "ipc": "IPC",
     "ips": "IPs",
+    "iqn": "IQN",
+    "iscsi": "ISCSI",
+    "nfs": "NFS",
+    "os": "OS",
+    "pd": "PD",
+    "pid": "PID",
+    "rbd": "RBD",
     "selinux": "SELinux",
+    "ssl": "SSL",
+    "storageos": "StorageOS",
+    "tcp": "TCP",
+    "tty": "TTY",
     "uid": "UID",
+    "uri": "URI",
+    "uuid": "UUID",
+    "wwids": "WWIDs",
+    "wwns": "WWNs",
+}
+
+
+# Fields that the internal types call otherwise than the wire does.
+_GO_NAMES: Final[Mapping[tuple[str, str], str]] = {
+    ("PodSpec", "ServiceAccount"): "DeprecatedServiceAccount",
+    ("PhotonPersistentDiskVolumeSource", "PDID"): "PdID",
+    ("AzureDiskVolumeSource", "DiskURI"): "DataDiskURI",
+    ("RBDVolumeSource", "Monitors"): "CephMonitors",
+    ("RBDVolumeSource", "Image"): "RBDImage",
+    ("RBDVolumeSource", "Pool"): "RBDPool",
+    ("RBDVolumeSource", "User"): "RadosUser",
+    ("GlusterfsVolumeSource", "Endpoints"): "EndpointsName",
+    ("ISCSIVolumeSource", "CHAPAuthDiscovery"): "DiscoveryCHAPAuth",
+    ("ISCSIVolumeSource", "CHAPAuthSession"): "SessionCHAPAuth",
 }
 
 
@@ -135,6 +206,7 @@ def _go_fields(kind: type[Struct]) -> tuple[tuple[str, str, bool], ...]:
             continue
         words = field.name.split("_")
         go_name = "".join(_GO_WORDS.get(word, word.capitalize()) for word in words)
+        go_name = _GO_NAMES.get((kind.__name__, go_name), go_name)
         rows.append((field.name, go_name, field.default is not None))
     return tuple(rows)
 

@@ -9,10 +9,12 @@ import pytest
 
 from dray.api.core import (
     Affinity,
+    EphemeralContainer,
     NodeAffinity,
     NodeSelector,
     NodeSelectorRequirement,
     NodeSelectorTerm,
+    Pod,
     PodAffinity,
     PodAffinityTerm,
     PodResourceClaim,
@@ -22,7 +24,9 @@ from dray.api.core import (
 )
 from dray.api.wire import UnknownFields, replace
 from dray.validation.pod_claims import MIRROR_POD_ANNOTATION
-from tests.unit.validation.pod_builders import container, pod, resources, updated
+from dray.validation.pod_update import check_ephemeral_containers_update
+from tests.unit.validation.builders import told
+from tests.unit.validation.pod_builders import container, paths, pod, resources, updated
 
 FORBIDDEN = (
     "spec: Forbidden: pod updates may not change fields other than `spec.containers[*].image`,"
@@ -116,7 +120,7 @@ def test_a_quantity_may_be_written_differently() -> None:
     assert changed(new, containers=(container(resources=resources({"memory": "1024Mi"})),)) == []
 
 
-def test_a_forbidden_change_is_shown_as_a_diff_of_the_manifest() -> None:
+def test_a_forbidden_change_is_shown_as_a_diff_of_the_spec() -> None:
     (error,) = updated(pod(node_selector={"zone": "a"}), pod(node_selector={"zone": "b"}))
     rule, _, diff = error.partition("\n")
     assert rule == FORBIDDEN
@@ -307,7 +311,49 @@ def test_members_of_tolerations_that_we_do_not_know_do_not_count() -> None:
 
 
 def test_a_forbidden_change_can_be_shown_whatever_is_in_it() -> None:
-    huge = msgspec.Raw(b'{"x":1e400}')
+    huge = msgspec.Raw(b'{"x":1e400,"runAsUser":7}')
     (error,) = updated(pod(security_context=huge), pod())
     assert error.startswith(FORBIDDEN)
-    assert '"x": "1e400"' in error
+    assert '+  "RunAsUser": 7,' in error
+
+
+def debugged(*names: str, image: str = "d", **fields: Any) -> Pod:
+    containers = tuple(
+        EphemeralContainer(
+            name=name,
+            image=image,
+            image_pull_policy="Always",
+            termination_message_policy="File",
+        )
+        for name in names
+    )
+    return pod(ephemeral_containers=containers, **fields)
+
+
+def of_debuggers(new: Pod, old: Pod) -> list[str]:
+    return told(check_ephemeral_containers_update, new, old)
+
+
+def test_debuggers_are_only_added() -> None:
+    assert of_debuggers(debugged("a", "b"), debugged("a")) == []
+    (error,) = of_debuggers(debugged("b"), debugged("a"))
+    title = 'spec.ephemeralContainers: Forbidden: existing ephemeral containers "a"'
+    assert error == f"{title} may not be removed\n"
+    (error,) = of_debuggers(debugged("a", image="e"), debugged("a"))
+    diff = '@@ -1,6 +1,6 @@\n {\n  "Name": "a",\n- "Image": "d",\n+ "Image": "e",\n'
+    assert error.startswith(f"{title} may not be changed\n{diff}")
+
+
+def test_debuggers_are_held_to_the_rules_of_containers() -> None:
+    assert paths(of_debuggers(debugged("main", image=""), debugged())) == [
+        "spec.ephemeralContainers[0].image",
+        "spec.ephemeralContainers[0].name",
+    ]
+
+
+def test_static_pods_have_no_debuggers() -> None:
+    mirror = {"annotations": {MIRROR_POD_ANNOTATION: "x"}}
+    old = debugged(metadata=mirror, node_name="n")
+    assert of_debuggers(debugged("a", metadata=mirror, node_name="n"), old) == [
+        "<nil>: Forbidden: static pods do not support ephemeral containers"
+    ]

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 
 from dray.api.codec import to_builtins
-from dray.api.core import NodeSelectorRequirement, NodeSelectorTerm
+from dray.api.core import NodeSelectorRequirement, NodeSelectorTerm, PodSpec
+from dray.api.core.parts import Sysctl
 from dray.api.meta import OwnerReference
 from dray.api.quantity import Quantity
 from dray.api.resource import (
@@ -22,7 +23,7 @@ from dray.api.resource import (
 )
 from dray.api.wire import Struct
 from dray.testing.strategies import structs
-from dray.validation.shown import as_internal, as_wire
+from dray.validation.shown import as_internal, as_wire, difference
 
 
 @pytest.mark.slow
@@ -96,3 +97,27 @@ def test_carried_json_can_always_be_shown(carried: bytes, shown: str) -> None:
 
 def test_initials_stay_in_capitals() -> None:
     assert "ShareID" in as_internal(AllocatedDeviceStatus())
+
+
+def test_parts_are_shown_as_the_internal_types_have_them() -> None:
+    spec = PodSpec(
+        service_account="a", volumes=msgspec.Raw(b'[{"name":"v","rbd":{"monitors":["m"]}}]')
+    )
+    shown = as_internal(spec)
+    assert shown["DeprecatedServiceAccount"] == "a"
+    assert shown["Volumes"][0]["RBD"]["CephMonitors"] == ["m"]
+    assert shown["Volumes"][0]["EmptyDir"] is None
+    assert shown["HostAliases"] is None
+
+
+def test_a_claim_of_a_pod_has_its_metadata_in_place() -> None:
+    template = b'[{"ephemeral":{"volumeClaimTemplate":{"metadata":{"labels":{"a":"b"}}}}}]'
+    shown = as_internal(PodSpec(volumes=msgspec.Raw(template)))["Volumes"][0]
+    assert shown["Ephemeral"]["VolumeClaimTemplate"]["labels"] == {"a": "b"}
+
+
+def test_a_difference_is_one_of_lines_around_what_changed() -> None:
+    old, new = (Sysctl(name="a", value=value) for value in ("1", "<2>"))
+    assert difference(old, new) == (
+        '@@ -1,4 +1,4 @@\n {\n  "Name": "a",\n- "Value": "1"\n+ "Value": "\\u003c2\\u003e"\n }\n'
+    )

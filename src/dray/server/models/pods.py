@@ -12,10 +12,11 @@ from typing import Any, Final
 from dray.api.equality import semantically_equal
 from dray.api.strategy import carry_metadata
 from dray.api.wire import replace
-from dray.errors import FieldError, FieldErrorType, quote
+from dray.errors import FieldError
 from dray.server.models.model import Circumstances
 from dray.server.models.typed import TypedModel
 from dray.server.names import host_name_warning
+from dray.validation import validate_ephemeral_containers_update
 
 __all__ = ["PodModel"]
 
@@ -42,32 +43,9 @@ class PodModel(TypedModel):
     ) -> Sequence[FieldError]:
         if subresource != EPHEMERAL_CONTAINERS:
             return super().validate_update(new, old, circumstances, subresource=subresource)
-        kept = replace(new, spec=old.spec)
-        errors = list(super().validate_update(kept, old, circumstances))
-        return [*errors, *_check_added(new, old)]
+        return validate_ephemeral_containers_update(new, old)
 
     def warnings(self, new: Any, old: Any | None) -> Sequence[str]:
         warning = host_name_warning(new.metadata.name, "the Pod's hostname")
         first = [warning] if old is None and warning else []
         return [*first, *super().warnings(new, old)]
-
-
-def _check_added(new: Any, old: Any) -> list[FieldError]:
-    """Those that are there stay as they are: a container cannot be changed, only added."""
-    path = "spec.ephemeralContainers"
-    wanted = {each.name: each for each in new.spec.ephemeral_containers}
-    errors = []
-    for index, container in enumerate(old.spec.ephemeral_containers):
-        found = wanted.get(container.name)
-        if found is None:
-            told = f"existing ephemeral containers {quote(container.name)} may not be removed"
-            errors.append(FieldError(FieldErrorType.FORBIDDEN, path, None, told))
-        elif not semantically_equal(found, container):
-            told = f"existing ephemeral containers {quote(container.name)} may not be changed"
-            errors.append(FieldError(FieldErrorType.FORBIDDEN, f"{path}[{index}]", None, told))
-    others = {each.name for each in (*old.spec.containers, *old.spec.init_containers)}
-    for index, container in enumerate(new.spec.ephemeral_containers):
-        if container.name in others:
-            name = f"{path}[{index}].name"
-            errors.append(FieldError(FieldErrorType.DUPLICATE, name, container.name))
-    return errors
