@@ -27,7 +27,7 @@ async def test_discovery_is_answered(api: Api, path: str, kind: str) -> None:
     ("path", "member"),
     [
         pytest.param("/version", "gitVersion", id="version"),
-        pytest.param("/openapi/v3", "paths", id="openapi"),
+        pytest.param("/openapi/v3", "paths", id="openapi", marks=pytest.mark.slow),
         pytest.param("/openid/v1/jwks", "keys", id="keys"),
         pytest.param("/.well-known/openid-configuration", "issuer", id="issuer"),
         pytest.param("/", "paths", id="root"),
@@ -44,6 +44,7 @@ async def test_documents_are_only_read(api: Api) -> None:
     assert (await api.request("HEAD", "/version")).status == 200
 
 
+@pytest.mark.slow
 @served()
 async def test_documents_follow_what_is_served(api: Api) -> None:
     registry = api.server.services.registry

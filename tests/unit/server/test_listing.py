@@ -60,6 +60,17 @@ async def test_pages_show_the_state_of_the_first(api: Api) -> None:
 
 
 @served()
+async def test_pages_may_show_a_state_of_the_past(api: Api) -> None:
+    await furnish(api)
+    then = api.store.revision
+    await api.delete(f"{ZOO}/c")
+    first = await api.get(f"{ZOO}?limit=2&resourceVersion={then}")
+    second = await api.get(f"{ZOO}?limit=2&continue={first.json['metadata']['continue']}")
+    assert first.names + second.names == ["a", "b", "c", "d"]
+    assert (first.revision, second.revision) == (then, then)
+
+
+@served()
 async def test_pages_of_selected_objects_are_complete_and_uncounted(api: Api) -> None:
     await furnish(api)
     found = await pages(api, f"{ZOO}?labelSelector=odd%3D0&", 1)

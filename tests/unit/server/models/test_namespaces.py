@@ -44,3 +44,15 @@ async def test_an_emptied_namespace_goes_with_its_last_hold(api: Api) -> None:
     reply = await api.put(f"{ZOO}/finalize", {**ending, "spec": {}})
     assert reply.status == 200
     assert (await api.get(ZOO)).status == 404
+
+
+@served()
+async def test_a_namespace_may_be_held_twice(api: Api) -> None:
+    body = {"metadata": {"name": "zoo", "finalizers": ["example.com/x"]}}
+    await api.made(NAMESPACES, body)
+    ending = (await api.delete(ZOO)).json
+    held = await api.put(f"{ZOO}/finalize", {**ending, "spec": {}})
+    assert held.json["metadata"]["finalizers"] == ["example.com/x"]
+    assert (await api.get(ZOO)).status == 200
+    await api.patch(ZOO, {"metadata": {"finalizers": None}})
+    assert (await api.get(ZOO)).status == 404

@@ -101,3 +101,13 @@ async def test_a_dry_run_binds_nothing(api: Api) -> None:
 async def test_a_binding_is_only_created(api: Api) -> None:
     await api.made(PODS, pod("p"))
     assert (await api.get(PATH)).status == 405
+
+
+@served()
+async def test_a_binding_may_be_posted_as_such(api: Api) -> None:
+    await api.made(PODS, pod("p"))
+    path = PODS.replace("/pods", "/bindings")
+    reply = await api.post(path, binding())
+    assert (reply.status, reply.json["status"]) == (201, "Success")
+    assert (await api.get(f"{PODS}/p")).json["spec"]["nodeName"] == "n"
+    assert (await api.get(path)).status == 405

@@ -161,6 +161,29 @@ async def test_a_status_write_leaves_the_spec_alone(api: Api) -> None:
     assert "activeDeadlineSeconds" not in reply.json["spec"]
 
 
+@pytest.mark.parametrize(
+    ("path", "body", "labels"),
+    [
+        pytest.param(PODS, pod("p"), {"new": "1"}, id="Pod"),
+        pytest.param(
+            "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims",
+            {"metadata": {"name": "p"}, "spec": {}},
+            {"old": "1"},
+            id="ResourceClaim",
+        ),
+    ],
+)
+@served()
+async def test_a_status_write_changes_metadata_of_some_kinds_only(
+    api: Api, path: str, body: Any, labels: dict[str, str]
+) -> None:
+    body = {**body, "metadata": {**body["metadata"], "labels": {"old": "1"}}}
+    made = await api.made(path, body)
+    made["metadata"]["labels"] = {"new": "1"}
+    reply = await api.put(f"{path}/p/status", made)
+    assert (reply.status, reply.json["metadata"]["labels"]) == (200, labels)
+
+
 @served()
 async def test_a_status_is_never_created(api: Api) -> None:
     assert (await api.put(f"{PODS}/p/status", pod("p"))).status == 404

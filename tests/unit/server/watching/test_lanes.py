@@ -227,6 +227,20 @@ def test_closing_ends_every_watch_properly() -> None:
     run(scenario)
 
 
+def test_watches_of_one_kind_can_be_ended_alone() -> None:
+    async def scenario(shop: Shop) -> None:
+        watcher = shop.watcher()
+        end = wire(watcher)
+        shop.lanes.join(watcher)
+        shop.lanes.finish_all("apps", "deployments")
+        assert not end.closed
+        shop.lanes.finish_all("", "pods")
+        assert end.closed
+        assert len(shop.lanes) == 0
+
+    run(scenario)
+
+
 # The start of a watch --------------------------------------------------------------------------
 
 
