@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 UV := $(shell command -v uv 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv check test quick durability demo bench fmt docs oracle clean
+.PHONY: help venv check test quick interop durability demo bench fmt docs oracle clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -37,6 +37,13 @@ test: venv ## All tests
 
 quick: venv ## The tests that take no time, for while you work
 	$(BIN)/python -m pytest -m "not slow"
+
+interop: venv ## Compare the server with a real one, and drive it with real clients (needs Go)
+	$(BIN)/python -m tests.interop.build
+	$(BIN)/python -m tests.interop.replay
+	$(BIN)/python -m tests.interop.live --seed 1 hostile sequences
+	$(BIN)/python -m tests.interop.clients
+	$(BIN)/python -m tests.interop.kubectl
 
 durability: venv ## Kill, cut off and corrupt stores many times over
 	DRAY_DURABILITY_KILLS=300 DRAY_DURABILITY_SERVER_KILLS=300 \

@@ -127,6 +127,8 @@ class TypedModel:
 
     def load(self, value: bytes, revision: int) -> Any:
         obj = decode(value, self._hub.type, bytes_max=_STORED_BYTES_MAX)
+        if not revision:
+            return obj  # it was never stored, as on a dry run
         return replace(obj, metadata=replace(obj.metadata, resource_version=str(revision)))
 
     def store(self, obj: Any) -> bytes:
