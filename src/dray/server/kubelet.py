@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Final, Protocol
 from urllib.parse import quote, urlencode
@@ -91,36 +91,41 @@ class Kubelet:
         self._context = context
 
     async def read(self, node: Node, path: NodePath) -> Pieces:
-        reader, writer, host = await self._connect(node)
-        writer.write(
-            f"GET {path.target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode()
-        )
-        try:
+        async with self._connection(node) as (reader, writer, host):
+            writer.write(
+                f"GET {path.target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode()
+            )
             status, headers = await _head(reader)
-        except TransportError as error:
-            writer.close()
-            raise _unreachable(node, str(error)) from error
-        if status >= 400:
-            body = await reader.read(HEAD_BYTES_MAX)
-            writer.close()
-            raise _refused(status, body.decode(errors="replace").strip())
-        return _Body(reader, writer, chunked=headers.get("transfer-encoding") == "chunked")
+            if status >= 400:
+                body = await reader.read(HEAD_BYTES_MAX)
+                raise _refused(status, body.decode(errors="replace").strip())
+            return _Body(reader, writer, chunked=headers.get("transfer-encoding") == "chunked")
 
     async def session(
         self, node: Node, path: NodePath, protocols: Sequence[str]
     ) -> tuple[str, Callable[[WebSocket], object]]:
+        async with self._connection(node) as (reader, writer, host):
+            connection = WSConnection(ConnectionType.CLIENT)
+            asked = Handshake(host=host, target=path.target, subprotocols=list(protocols))
+            writer.write(connection.send(asked))
+            link = _Link(reader, writer, connection)
+            return await link.accepted(), link.join
+
+    @asynccontextmanager
+    async def _connection(
+        self, node: Node
+    ) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter, str]]:
+        """A connection that is closed unless all goes well: also if the client does not wait."""
         reader, writer, host = await self._connect(node)
-        connection = WSConnection(ConnectionType.CLIENT)
-        writer.write(
-            connection.send(Handshake(host=host, target=path.target, subprotocols=list(protocols)))
-        )
-        link = _Link(reader, writer, connection)
+        is_kept = False
         try:
-            protocol = await link.accepted()
+            yield reader, writer, host
+            is_kept = True
         except TransportError as error:
-            link.close()
             raise _unreachable(node, str(error)) from error
-        return protocol, link.join
+        finally:
+            if not is_kept:
+                writer.close()
 
     async def _connect(self, node: Node) -> tuple[asyncio.StreamReader, asyncio.StreamWriter, str]:
         host, port = _address(node)

@@ -109,6 +109,29 @@ def test_what_nobody_wants_is_let_go_though_nothing_was_read() -> None:
     asyncio.run(main())
 
 
+@pytest.mark.parametrize("kind", ["read", "session"])
+def test_a_node_that_is_silent_is_let_go_with_its_client(kind: str) -> None:
+    async def main() -> None:
+        arrived = asyncio.Event()
+
+        async def behave(visit: Visit) -> None:
+            arrived.set()
+            await visit.gone()
+
+        async with FakeKubelet(behave) as kubelet:
+            nodes = Kubelet(client_context())
+            waiting: asyncio.Future[object] = asyncio.ensure_future(
+                nodes.read(kubelet.node, LOGS)
+                if kind == "read"
+                else nodes.session(kubelet.node, EXEC, ())
+            )
+            await arrived.wait()
+            waiting.cancel()
+            await asyncio.gather(waiting, return_exceptions=True)
+
+    asyncio.run(main())
+
+
 @pytest.mark.parametrize(
     ("status", "text", "reason", "message"),
     [
