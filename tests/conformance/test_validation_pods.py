@@ -1,7 +1,6 @@
 """Pods against recordings of upstream: what is prepared, and what is told, error by error.
 
-No rule is excused here. The recordings ask only about fields that dray gives a type; those it
-carries unread are named in dray.validation.pod_spec.
+No rule is excused here. What pods carry, volumes and the like, is in test_pod_parts.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Workloads against recordings of upstream: type, field and text of every error.
 
-Out of scope, and never asked about: fields of pods that dray carries unread (dray.validation.
-pod_spec names them), a job's `scheduling`, and the generation of a daemon set's template. One
+Out of scope, and never asked about: a job's `scheduling`, and the generation of a daemon set's
+template. What templates carry, volumes and the like, is in test_pod_parts. One
 thing is asked but compared in part: where an immutable template is refused, upstream prints all of
 its Go structure, and only what comes before and after is compared.
 """

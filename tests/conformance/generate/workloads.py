@@ -2,7 +2,7 @@
 
 Templates are the business of `pod_specs`; here they are mostly small, so that what the workload
 itself is held to shows, and now and then whole, so that every rule over pods is met in a template
-too. Fields that dray carries unread (volumes, probes and the like) are never asked about.
+too. Volumes, probes and the like are the subject of `pod_parts`.
 """
 
 from __future__ import annotations
