@@ -7,6 +7,7 @@ import sys
 from benchmarks import (
     allocator_fleet,
     allocator_hard,
+    fairness,
     http,
     resource_slice,
     selectors,
@@ -25,6 +26,7 @@ def main() -> None:
         store.main(),
         http.main(),
         server.main(),
+        fairness.main(),
     ]
     sys.exit(0 if all(held) else 1)
 

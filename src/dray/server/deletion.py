@@ -186,7 +186,7 @@ def _ending_sooner(old: Any, finalizers: tuple[str, ...], grace: int, now: Time)
     """What a second deletion changes: it may shorten the time that is left, not lengthen it."""
     metadata: ObjectMeta = old.metadata
     current = metadata.deletion_grace_period_seconds or 0
-    if not grace and not finalizers:
+    if not grace and not finalizers and not current:
         return None
     if grace < current and metadata.deletion_timestamp is not None:
         started = metadata.deletion_timestamp.instant - timedelta(seconds=current)

@@ -71,11 +71,10 @@ def select(served: Served, namespace: str, labels: str, fields: str) -> Selectio
     try:
         selector = Selector.parse(labels) if labels else None
     except ParseError as error:
-        raise BadRequest(
-            f"unable to parse requirement: {error.rule}"
-            if not str(error.rule).startswith("unable")
-            else str(error.rule)
-        ) from error
+        # Grammar is told as it is; what a requirement means, as a requirement's.
+        grammar = error.rule.startswith(("found ", "unable "))
+        told = error.rule if grammar else f"unable to parse requirement: {error.rule}"
+        raise BadRequest(told) from error
     matcher = EVERY_OBJECT
     if fields:
         matcher = field_matcher(resource, fields, selectable=served.selectable)

@@ -207,7 +207,7 @@ async def test_no_grace_ends_a_pod_that_is_ending(api: Api) -> None:
     before = api.store.revision
     await api.delete(POD, {"gracePeriodSeconds": 0})
     assert (await api.get(POD)).status == 404
-    assert steps(api.events_after(before)) == ["gone"]
+    assert steps(api.events_after(before)) == ["written", "gone"]
 
 
 @served()

@@ -45,6 +45,7 @@ _TRAITS: Final[Mapping[tuple[str, str], Strategy]] = {
     ("", "Namespace"): Strategy(reset_fields=("status",), status_reset_fields=("spec",)),
     ("", "ServiceAccount"): Strategy(),
     ("", "Event"): _CREATED_BY_UPDATE,
+    ("", "LimitRange"): _CREATED_BY_UPDATE,
     ("", "ResourceQuota"): Strategy(reset_fields=("status",), status_reset_fields=("spec",)),
     ("events.k8s.io", "Event"): _CREATED_BY_UPDATE,
     ("coordination.k8s.io", "Lease"): Strategy(

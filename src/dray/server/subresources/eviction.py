@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from dray.api.core import CONDITION_TRUE, Pod, PodCondition
+from dray.api.core import CONDITION_FALSE, CONDITION_TRUE, Pod, PodCondition
 from dray.api.labels import Selector
-from dray.api.meta import DeleteOptions
+from dray.api.meta import Condition, DeleteOptions
 from dray.api.policy import (
+    DISRUPTION_ALLOWED_CONDITION,
     DISRUPTION_BUDGET_CAUSE,
+    DISRUPTION_REASON_INSUFFICIENT_PODS,
     UNHEALTHY_POD_ALWAYS_ALLOW,
     Eviction,
     PodDisruptionBudget,
@@ -123,6 +125,7 @@ async def _pay(call: Call, pod: Pod, *, dry_run: bool) -> None:
             "This pod has more than one PodDisruptionBudget, which the eviction "
             "subresource does not support."
         )
+        error.reason = ""  # clients know this one by its code alone
         raise error
     store = call.services.store
     key = key_of(_BUDGETS_PREFIX, call.namespace, budgets[0].metadata.name)
@@ -188,16 +191,34 @@ def _charged(budget: PodDisruptionBudget, pod: Pod, now: Time) -> PodDisruptionB
             "DisruptedPods map too big - too many evictions not confirmed by PDB controller"
         )
     if status.disruptions_allowed == 0:
-        told = (
-            f"The disruption budget {metadata.name} needs {status.desired_healthy} healthy pods "
-            f"and has {status.current_healthy} currently"
-        )
+        told = f"The disruption budget {metadata.name} does not allow evicting pods currently"
+        if status.current_healthy <= status.desired_healthy:
+            told = (
+                f"The disruption budget {metadata.name} needs {status.desired_healthy} healthy "
+                f"pods and has {status.current_healthy} currently"
+            )
         raise _refusal(told)
     disrupted = {**status.disrupted_pods, pod.metadata.name: now}
     allowed = status.disruptions_allowed - 1
-    return replace(
-        budget, status=replace(status, disruptions_allowed=allowed, disrupted_pods=disrupted)
+    status = replace(status, disruptions_allowed=allowed, disrupted_pods=disrupted)
+    if not allowed:
+        status = replace(status, conditions=_spent(budget, now))
+    return replace(budget, status=status)
+
+
+def _spent(budget: PodDisruptionBudget, now: Time) -> tuple[Condition, ...]:
+    """The budget's conditions once it allows no more."""
+    spent = Condition(
+        type=DISRUPTION_ALLOWED_CONDITION,
+        status=CONDITION_FALSE,
+        observed_generation=budget.status.observed_generation,
+        last_transition_time=now,
+        reason=DISRUPTION_REASON_INSUFFICIENT_PODS,
     )
+    known = budget.status.conditions
+    if any(each.type == spent.type and each.status == spent.status for each in known):
+        return known
+    return (*(each for each in known if each.type != spent.type), spent)
 
 
 def _refusal(told: str, *, retry_after_seconds: int = 0) -> TooManyRequests:
@@ -226,7 +247,6 @@ async def _delete(call: Call, name: str, options: DeleteOptions) -> None:
             last_transition_time=now,
             reason=REASON_EVICTION,
             message=_EVICTED,
-            observed_generation=pod.metadata.generation,
         )
         others = [each for each in pod.status.conditions if each.type != condition.type]
         status = replace(pod.status, conditions=(*others, condition))
