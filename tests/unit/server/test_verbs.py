@@ -82,7 +82,7 @@ async def test_a_pod_is_evicted_though_somebody_writes_to_it(api: Api) -> None:
     await api.made(PODS, pod("p", node="n"))
     await api.patch(f"{PODS}/p/status", {"status": {"phase": "Running"}})
     eviction, status = await asyncio.gather(
-        api.post(f"{PODS}/p/eviction", {}),
+        api.post(f"{PODS}/p/eviction", {"metadata": {"name": "p"}}),
         api.patch(f"{PODS}/p/status", {"status": {"message": "x"}}),
     )
     assert (eviction.status, status.status) == (201, 200)

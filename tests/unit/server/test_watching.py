@@ -31,15 +31,17 @@ class Client:
     query: str
     watch: Watch
     known: dict[str, Any] = field(default_factory=dict)
+    in_order: bool = True  # what was there when a watch began comes in the order of its names
 
     def learn(self) -> None:
         last = 0
         for event in self.watch.events:
             kind, obj = event["type"], event["object"]
             revision = int(obj["metadata"]["resourceVersion"])
-            if kind != "BOOKMARK" or "annotations" not in obj["metadata"]:
-                assert revision >= last, "events are in order"
-                last = revision
+            assert revision >= last or not self.in_order, "events are in order"
+            last = revision
+            if kind == "BOOKMARK" and "annotations" in obj["metadata"]:
+                self.in_order = True
             name = obj["metadata"].get("name", "")
             if kind == "ADDED":
                 assert name not in self.known, "what is added was not there"
@@ -71,7 +73,8 @@ async def list_and_watch(api: Api, query: str) -> Client:
 
 async def watch_everything(api: Api, query: str) -> Client:
     asked = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
-    return Client(query, await api.watch(f"{PATH}?{asked}&allowWatchBookmarks=1{query}"))
+    watch = await api.watch(f"{PATH}?{asked}&allowWatchBookmarks=1{query}")
+    return Client(query, watch, in_order=False)
 
 
 async def resume(api: Api, client: Client) -> Client:

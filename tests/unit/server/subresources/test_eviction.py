@@ -10,6 +10,7 @@ from dray.store.store import Record
 from tests.unit.server.harness import NAMESPACES, PODS, Api, pod, served
 
 PATH = f"{PODS}/p/eviction"
+EVICTION: Any = {"metadata": {"name": "p"}}
 BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 
 
@@ -37,7 +38,7 @@ async def is_ending(api: Api) -> bool:
 @served()
 async def test_a_pod_without_a_budget_is_evicted(api: Api) -> None:
     await running(api)
-    reply = await api.post(PATH, {"metadata": {"name": "p"}})
+    reply = await api.post(PATH, EVICTION)
     assert (reply.status, reply.json["status"]) == (201, "Success")
     ending = (await api.get(f"{PODS}/p")).json
     assert ending["metadata"]["deletionGracePeriodSeconds"] == 30
@@ -49,7 +50,7 @@ async def test_a_pod_without_a_budget_is_evicted(api: Api) -> None:
 async def test_a_budget_pays_for_an_eviction(api: Api) -> None:
     await running(api)
     await budget(api, disruptionsAllowed=1)
-    assert (await api.post(PATH, {})).status == 201
+    assert (await api.post(PATH, EVICTION)).status == 201
     status = (await api.get(f"{BUDGETS}/b")).json["status"]
     assert status["disruptionsAllowed"] == 0
     assert status["disruptedPods"] == {"p": "2026-01-01T00:00:00Z"}
@@ -60,7 +61,7 @@ async def test_a_budget_pays_for_an_eviction(api: Api) -> None:
 async def test_a_budget_that_has_nothing_left_refuses(api: Api) -> None:
     await running(api)
     await budget(api, disruptionsAllowed=0, desiredHealthy=2)
-    reply = await api.post(PATH, {})
+    reply = await api.post(PATH, EVICTION)
     assert (reply.status, reply.json["reason"]) == (429, "TooManyRequests")
     assert reply.message == "Cannot evict pod as it would violate the pod's disruption budget."
     assert reply.json["details"]["causes"] == [
@@ -77,7 +78,7 @@ async def test_a_budget_that_has_nothing_left_refuses(api: Api) -> None:
 async def test_a_budget_that_was_not_counted_yet_asks_for_patience(api: Api) -> None:
     await running(api)
     await budget(api, disruptionsAllowed=1, observedGeneration=0)
-    reply = await api.post(PATH, {})
+    reply = await api.post(PATH, EVICTION)
     assert (reply.status, reply.header("retry-after")) == (429, "10")
     assert "is still being processed" in reply.json["details"]["causes"][0]["message"]
 
@@ -87,7 +88,7 @@ async def test_two_budgets_for_one_pod_are_one_too_many(api: Api) -> None:
     await running(api)
     await budget(api, "b", disruptionsAllowed=1)
     await budget(api, "c", disruptionsAllowed=1)
-    reply = await api.post(PATH, {})
+    reply = await api.post(PATH, EVICTION)
     assert (reply.status, "more than one PodDisruptionBudget" in reply.message) == (500, True)
 
 
@@ -95,7 +96,7 @@ async def test_two_budgets_for_one_pod_are_one_too_many(api: Api) -> None:
 async def test_a_budget_for_others_has_no_say(api: Api) -> None:
     await running(api)
     await budget(api, spec={"selector": {"matchLabels": {"app": "other"}}}, disruptionsAllowed=0)
-    assert (await api.post(PATH, {})).status == 201
+    assert (await api.post(PATH, EVICTION)).status == 201
 
 
 @pytest.mark.parametrize("phase", ["Pending", "Succeeded", "Failed"])
@@ -103,7 +104,7 @@ async def test_a_budget_for_others_has_no_say(api: Api) -> None:
 async def test_a_pod_that_does_no_work_needs_no_budget(api: Api, phase: str) -> None:
     await running(api, phase=phase)
     await budget(api, disruptionsAllowed=0)
-    assert (await api.post(PATH, {})).status == 201
+    assert (await api.post(PATH, EVICTION)).status == 201
 
 
 @served()
@@ -111,7 +112,7 @@ async def test_a_pod_that_ends_already_needs_no_budget(api: Api) -> None:
     await running(api)
     await budget(api, disruptionsAllowed=0)
     await api.delete(f"{PODS}/p")
-    assert (await api.post(PATH, {})).status == 201
+    assert (await api.post(PATH, EVICTION)).status == 201
 
 
 @pytest.mark.parametrize(
@@ -130,7 +131,7 @@ async def test_an_unhealthy_pod_may_go_if_others_do_its_work(
 ) -> None:
     await running(api, ready=False)
     await budget(api, spec=spec, disruptionsAllowed=0, **status)
-    assert (await api.post(PATH, {})).status == answer
+    assert (await api.post(PATH, EVICTION)).status == answer
 
 
 @pytest.mark.parametrize(
@@ -143,14 +144,14 @@ async def test_a_dry_run_evicts_nothing(api: Api, query: str, options: Any) -> N
     await running(api)
     await budget(api, disruptionsAllowed=1)
     before = api.store.revision
-    assert (await api.post(PATH + query, {"deleteOptions": options})).status == 201
+    assert (await api.post(PATH + query, {**EVICTION, "deleteOptions": options})).status == 201
     assert api.store.revision == before
 
 
 @served()
 async def test_an_eviction_deletes_as_its_options_say(api: Api) -> None:
     await running(api)
-    await api.post(PATH, {"deleteOptions": {"gracePeriodSeconds": 5}})
+    await api.post(PATH, {**EVICTION, "deleteOptions": {"gracePeriodSeconds": 5}})
     metadata = (await api.get(f"{PODS}/p")).json["metadata"]
     assert metadata["deletionGracePeriodSeconds"] == 5
 
@@ -159,7 +160,9 @@ async def test_an_eviction_deletes_as_its_options_say(api: Api) -> None:
 async def test_preconditions_are_about_the_pod_as_its_client_knows_it(api: Api) -> None:
     metadata = (await running(api))["metadata"]
     wanted = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
-    assert (await api.post(PATH, {"deleteOptions": {"preconditions": wanted}})).status == 201
+    assert (
+        await api.post(PATH, {**EVICTION, "deleteOptions": {"preconditions": wanted}})
+    ).status == 201
     assert await is_ending(api)
 
 
@@ -169,7 +172,7 @@ async def test_a_precondition_that_fails_leaves_the_pod_as_it_was(
     api: Api, wanted: dict[str, str]
 ) -> None:
     before = await running(api)
-    reply = await api.post(PATH, {"deleteOptions": {"preconditions": wanted}})
+    reply = await api.post(PATH, {**EVICTION, "deleteOptions": {"preconditions": wanted}})
     assert (reply.status, reply.json["reason"]) == (409, "Conflict")
     assert (await api.get(f"{PODS}/p")).json == before
 
@@ -178,7 +181,7 @@ async def test_a_precondition_that_fails_leaves_the_pod_as_it_was(
     ("body", "status"),
     [
         pytest.param({"metadata": {"name": "q"}}, 400, id="another-name"),
-        pytest.param({"kind": "Binding"}, 400, id="another-kind"),
+        pytest.param({**EVICTION, "kind": "Binding"}, 400, id="another-kind"),
     ],
 )
 @served()
@@ -190,8 +193,8 @@ async def test_an_eviction_that_makes_no_sense_is_refused(api: Api, body: Any, s
 
 @served()
 async def test_there_must_be_such_a_pod(api: Api) -> None:
-    assert (await api.post(PATH, {})).status == 404
-    assert (await api.post(f"{NAMESPACES}/nowhere/pods/p/eviction", {})).status == 404
+    assert (await api.post(PATH, EVICTION)).status == 404
+    assert (await api.post(f"{NAMESPACES}/nowhere/pods/p/eviction", EVICTION)).status == 404
 
 
 class Contested(MemoryStore):
@@ -211,6 +214,6 @@ async def test_a_budget_that_could_not_be_charged_lets_nobody_go(api: Api) -> No
     await budget(api, disruptionsAllowed=1)
     assert isinstance(api.store, Contested)
     api.store.contested = True
-    reply = await api.post(PATH, {})
+    reply = await api.post(PATH, EVICTION)
     assert (reply.status, reply.header("retry-after")) == (504, "10")
     assert not await is_ending(api)
