@@ -72,6 +72,11 @@ FOUND = [
         200,
         id="a scale in YAML",
     ),
+    pytest.param(
+        sent("POST", MAPS, rb'{"kind":"Config\ud800","x":1,"metadata":{"name":"b"}}'),
+        400,
+        id="half a kind",
+    ),
     pytest.param(sent("PATCH", f"{DEPLOYMENTS}/a/scale", 1, JSON_PATCH), 400, id="no operations"),
 ]
 

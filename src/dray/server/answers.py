@@ -109,6 +109,15 @@ def _quoted(text: str) -> str:
     return f'"{escaped}"'
 
 
+def _encoded(status: dict[str, Any]) -> bytes:
+    try:
+        return msgspec.json.encode(status)
+    except UnicodeEncodeError:
+        # It quotes half a character that the client sent, for which there is no UTF-8.
+        text = json.dumps(status, ensure_ascii=False)
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+
+
 def error_answer(
     error: APIError, request: Request, media: Media, warnings: Sequence[str] = ()
 ) -> Response:
@@ -117,5 +126,5 @@ def error_answer(
     if error.details.retry_after_seconds:
         headers.append(("Retry-After", str(error.details.retry_after_seconds)))
     plain = Media(encoding=media.encoding, pretty=media.pretty)
-    body = msgspec.json.encode(error.as_status())
+    body = _encoded(error.as_status())
     return render(error.code, body, plain, request, warnings, headers)

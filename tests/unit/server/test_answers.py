@@ -91,3 +91,8 @@ async def test_a_refusal_is_no_table(api: Api) -> None:
     table = {"accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
     reply = await api.get(f"{CONFIG_MAPS}/nobody", table)
     assert (reply.status, reply.json["kind"]) == (404, "Status")
+
+
+def test_a_refusal_may_quote_half_a_character() -> None:
+    answer = error_answer(NotFound("no \ud800 here"), PLAIN, Media())
+    assert json.loads(answer.body)["message"] == "no \ufffd here"

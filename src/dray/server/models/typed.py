@@ -22,6 +22,7 @@ from dray.api.codec import (
     decode_plain,
     decode_strict,
     encode,
+    parse_plain,
     to_builtins,
 )
 from dray.api.defaults import default
@@ -108,7 +109,7 @@ class TypedModel:
         self, obj: Any, body: bytes | Mapping[str, Any], expected: str, resource: Resource
     ) -> Any:
         """The object under its proper names, if it said none; they follow from the path."""
-        said = json.loads(body) if isinstance(body, bytes) else body
+        said = parse_plain(body) if isinstance(body, bytes) else body
         api_version, kind = said.get("apiVersion"), said.get("kind")
         if (api_version or expected, kind or self._kind.name) != (expected, self._kind.name):
             if kind == self._kind.name and api_version in self._api_versions:
