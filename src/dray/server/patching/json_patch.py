@@ -73,8 +73,8 @@ def _read(operations: Any) -> list[Mapping[str, Any]]:
                 raise BadRequest(f"error decoding patch: {name} of an operation is a string")
     if len(operations) > OPERATIONS_MAX:
         raise RequestEntityTooLarge(
-            f"The allowed maximum operations in a JSON patch is {OPERATIONS_MAX}, "
-            f"got {len(operations)}"
+            "Request entity too large: The allowed maximum operations in a JSON patch is "
+            f"{OPERATIONS_MAX}, got {len(operations)}"
         )
     return [operation or {} for operation in operations]
 

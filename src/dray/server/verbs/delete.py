@@ -39,9 +39,13 @@ async def delete(call: Call) -> Answer:
 
 def _options(call: Call) -> DeleteOptions:
     options = delete_options(body_document(call), call.request.query)
+    _warn_of_orphans(call, options)
+    return options
+
+
+def _warn_of_orphans(call: Call, options: DeleteOptions) -> None:
     if would_be_orphaned_by_default(call, options):
         call.warn(_ORPHANS)
-    return options
 
 
 async def _answer(call: Call, deleted: Deleted) -> Answer:
@@ -54,9 +58,10 @@ async def _answer(call: Call, deleted: Deleted) -> Answer:
 
 async def delete_collection(call: Call) -> Answer:
     """Delete every object that the selectors mean, and list them."""
-    options = _options(call)
+    options = delete_options(body_document(call), call.request.query)
     query = {name: values for name, values in call.request.query.items() if name not in _DELETION}
     listing = await read_list(call, list_options(query, watch=False))
+    _warn_of_orphans(call, options)
     now = call.now()
     gone: list[Record] = []
     for start in range(0, len(listing.records), _TOGETHER):

@@ -176,6 +176,11 @@ def _applied(call: Call, options: WriteOptions) -> dict[str, Any]:
     if metadata.get("managedFields"):
         raise BadRequest("metadata.managedFields must be nil")
     name = metadata.setdefault("name", call.route.name)
+    if name is None:
+        raise BadRequest(
+            f"the name of the object ({call.route.name} based on URL) was undeterminable: "
+            "name must be provided"
+        )
     if name != call.route.name:
         raise BadRequest(
             f"the name of the object ({name}) does not match the name on the URL "
