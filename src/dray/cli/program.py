@@ -29,7 +29,7 @@ from dray.cli.errors import (
 from dray.cli.output import examples, printable, wants_colour
 from dray.errors import DrayError, InternalError
 
-__all__ = ["COMMANDS", "program", "run", "show_bug"]
+__all__ = ["COMMANDS", "EXTRAS", "program", "run", "show_bug"]
 
 # Every command is a module here, with a click command called `command`.
 COMMANDS: Final = (
@@ -42,6 +42,9 @@ COMMANDS: Final = (
     "validate",
     "version",
 )
+
+# Commands that need more than the command line does, and what to install for them.
+EXTRAS: Final = {"server": "server"}
 
 TRACEBACK_VARIABLE: Final = "DRAY_TRACEBACK"
 
@@ -63,7 +66,12 @@ class _Program(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in COMMANDS:
             return None
-        command = importlib.import_module(f"dray.cli.{cmd_name}").command
+        try:
+            command = importlib.import_module(f"dray.cli.{cmd_name}").command
+        except ModuleNotFoundError as error:
+            if cmd_name not in EXTRAS or (error.name or "dray").startswith("dray"):
+                raise
+            return _not_installed(cmd_name, error.name or "")
         assert isinstance(command, click.Command)
         return command
 
@@ -132,6 +140,24 @@ def _run(arguments: Sequence[str] | None) -> int:
     except DrayError as error:
         return _say(str(error), EXIT_UNREADABLE)
     return result if isinstance(result, int) else 0
+
+
+def _not_installed(name: str, module: str) -> click.Command:
+    """Stands for a command whose parts are missing, and says so when it is run."""
+    extra = EXTRAS[name]
+
+    def refuse() -> None:
+        raise CommandError(
+            f"dray {name} needs {module}, which is not installed: "
+            f"pip install 'dray[cli,{extra}]' brings it"
+        )
+
+    return click.Command(
+        name,
+        callback=refuse,
+        short_help=f"Needs the extra `{extra}`, which is not installed.",
+        context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+    )
 
 
 def _say(message: str, code: int) -> int:

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import os
+import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -103,13 +106,33 @@ def test_a_reader_that_went_away_is_told_by_the_exit_code_alone(
 
 
 def test_every_command_and_option_is_in_the_reference() -> None:
-    page = (Path(__file__).parents[3] / "docs" / "reference" / "cli.md").read_text()
+    folder = Path(__file__).parents[3] / "docs" / "reference"
+    page = (folder / "cli.md").read_text()
     context = click.Context(program)
     for name in COMMANDS:
         command = program.get_command(context, name)
         assert command is not None
         section = page.partition(f"## dray {name}\n")[2].partition("\n## ")[0]
         assert section, name
+        # A command with many options has pages of its own, which its section leads to.
+        for linked in re.findall(r"\]\((\w+\.md)", section):
+            section += (folder / linked).read_text()
         options = [option for option in command.params if isinstance(option, click.Option)]
         spellings = [text for option in options for text in (*option.opts, *option.secondary_opts)]
         assert [text for text in spellings if f"`{text}" not in section] == []
+
+
+@pytest.mark.slow
+def test_a_command_whose_parts_are_missing_says_what_to_install() -> None:
+    script = """
+import sys
+sys.modules["httptools"] = None
+from dray.cli.program import run
+assert run(["--help"]) == 0
+sys.exit(run(["server", "--port", "0"]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "pip install 'dray[cli,server]'" in done.stderr
