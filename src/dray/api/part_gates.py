@@ -9,10 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import Enum, auto
+from functools import lru_cache
 from typing import Any, Final, TypeVar
 
+from msgspec import Raw
+
 from dray.api._edit import edit, edit_items
-from dray.api.carried import held_by, read_part, write_part
+from dray.api.carried import (
+    REMEMBERED_BYTES_MAX,
+    REMEMBERED_PARTS_MAX,
+    held_by,
+    read_part,
+    write_part,
+)
 from dray.api.core import Container, PodSpec
 from dray.api.core.parts import (
     HTTPGetAction,
@@ -76,13 +85,24 @@ def _strip_parts(owner: S, off: Features) -> S:
     for name, kind in held_by(type(owner)).items():
         strip = _BY_KIND.get(kind)
         carried = getattr(owner, name)
-        if strip is None or carried is None:
+        if strip is None or carried is None or not _may_change(kind, bytes(carried)):
             continue
         part = read_part(carried, kind)
         stripped = None if part is None else strip(part, off)
         if stripped is not part:
             changes[name] = write_part(stripped)
     return edit(owner, **changes) if changes else owner
+
+
+def _may_change(kind: Any, data: bytes) -> bool:
+    return len(data) > REMEMBERED_BYTES_MAX or _changes(kind, data)
+
+
+# Hardly any part has what is off, and pods of one template carry the same parts.
+@lru_cache(maxsize=REMEMBERED_PARTS_MAX)
+def _changes(kind: Any, data: bytes) -> bool:
+    part = read_part(Raw(data), kind)
+    return part is not None and _BY_KIND[kind](part, _ALL) is not part
 
 
 # Volumes ---------------------------------------------------------------------------------------
