@@ -5,7 +5,6 @@ Upstream counterpart: cmd/kube-apiserver/app.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import ssl
 from collections.abc import Callable, Mapping, Sequence
@@ -60,6 +59,7 @@ from dray.server.subresources.eviction import evict
 from dray.server.subresources.logs import log_verb
 from dray.server.subresources.scale import get_scale, patch_scale, update_scale
 from dray.server.subresources.sessions import session_verb
+from dray.server.supervision import Supervisor
 from dray.server.user import SYSTEM_MASTERS
 from dray.server.verbs.create import create
 from dray.server.verbs.delete import delete, delete_collection
@@ -145,7 +145,11 @@ class Server:
             service_accounts=tokens,
         )
         nodes_ = Kubelet(self._node_context())
-        health = Health({"ping": lambda: None}, {"store": disk, "shutdown": self._check_phase})
+        self._supervisor = Supervisor(clock)
+        health = Health(
+            {"ping": lambda: None},
+            {"store": disk, "tasks": self._supervisor.problem, "shutdown": self._check_phase},
+        )
         self._documents = Documents(registry, keys, health, issuer=ISSUER)
         sources = Sources(
             registry,
@@ -177,7 +181,6 @@ class Server:
         self._definitions = DefinitionKeeper(self.services, changed=self.lanes.finish_all)
         self.services.after_create[CustomResourceDefinition] = self._definitions.welcome
         self.services.after_create[Namespace] = self._keeper.welcome
-        self._tasks: list[asyncio.Task[None]] = []
         self._listener: Listener | None = None
 
     def _node_context(self) -> ssl.SSLContext:
@@ -228,14 +231,15 @@ class Server:
         self.services.aside.start()
         await self._listener.start()
         self._documents.answer_at(self.url.removeprefix("https://"))
-        self._tasks = [
-            asyncio.create_task(self.lanes.keep(), name="watches"),
-            asyncio.create_task(self._operations.run(), name="operations"),
-            asyncio.create_task(self._keeper.run(), name="namespaces"),
-            asyncio.create_task(self._roles.run(), name="roles"),
-            asyncio.create_task(self._events.run(), name="events"),
-            asyncio.create_task(self._definitions.run(), name="definitions"),
-        ]
+        for name, work in (
+            ("watches", self.lanes.keep),
+            ("operations", self._operations.run),
+            ("namespaces", self._keeper.run),
+            ("roles", self._roles.run),
+            ("events", self._events.run),
+            ("definitions", self._definitions.run),
+        ):
+            self._supervisor.start(name, work)
         self._phase = "running"
 
     async def stop(self, grace_seconds: float = STOP_SECONDS) -> None:
@@ -244,9 +248,7 @@ class Server:
         self.lanes.close()
         if self._listener is not None:
             await self._listener.stop(grace_seconds)
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._supervisor.stop()
         await self._operations.close()
         self.services.aside.stop()
         self._pods.close()
