@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 UV := $(shell command -v uv 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv check test quick interop durability demo bench fmt docs oracle clean
+.PHONY: help venv check test quick interop durability fuzz demo bench fmt docs oracle clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -50,6 +50,12 @@ durability: venv ## Kill, cut off and corrupt stores many times over
 	DRAY_DURABILITY_POWER_FAILURES=2000 DRAY_DURABILITY_FLIPS=1000 \
 	  $(BIN)/python -m pytest tests/e2e/test_store_durability.py tests/e2e/test_server_durability.py
 
+fuzz: venv ## Requests made from our OpenAPI documents, and damaged copies of recorded ones
+	$(PYTHON) -m venv .fuzz
+	.fuzz/bin/python -m pip install -q schemathesis
+	.fuzz/bin/python -m tests.fuzz.schemathesis_run --python $(BIN)/python
+	$(BIN)/python -m tests.fuzz.server --minutes 5
+
 demo: venv ## Show what dray can do today
 	$(BIN)/python examples/demo.py
 
@@ -74,4 +80,4 @@ oracle: venv ## Record upstream's answers again (needs Go)
 	$(BIN)/python tests/oracle/allocator/record.py
 
 clean: ## Remove what the other targets made
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist
+	rm -rf $(VENV) .fuzz .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist
