@@ -9,6 +9,7 @@ import logging
 import ssl
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -43,6 +44,7 @@ from dray.server.http.tls import server_context
 from dray.server.internal import Internal
 from dray.server.keepers import NamespaceKeeper, RoleKeeper
 from dray.server.kubelet import Kubelet, Nodes
+from dray.server.memory import keep_trimmed
 from dray.server.operations.disk_check import DiskCheck
 from dray.server.operations.fairness import Fairness
 from dray.server.operations.metrics import Sources
@@ -238,6 +240,7 @@ class Server:
             ("roles", self._roles.run),
             ("events", self._events.run),
             ("definitions", self._definitions.run),
+            ("memory", partial(keep_trimmed, self._clock)),
         ):
             self._supervisor.start(name, work)
         self._phase = "running"
