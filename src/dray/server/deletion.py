@@ -169,6 +169,9 @@ def _ending(call: Call, old: Any, options: DeleteOptions, now: Time) -> Any | No
         return ending_definition(old, finalizers, now)
     grace = _pod_grace(old, options) if isinstance(old, Pod) else 0
     if metadata.deletion_timestamp is not None:
+        if isinstance(old, Pod) and options.grace_period_seconds is None:
+            # The pod has been given its time; only who names another takes it away.
+            grace = metadata.deletion_grace_period_seconds or 0
         return _ending_sooner(old, finalizers, grace, now)
     if not grace and not finalizers and not isinstance(old, Pod):
         return None

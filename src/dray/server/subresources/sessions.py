@@ -12,13 +12,12 @@ from typing import Any, Final, cast
 from dray.api.core import Pod
 from dray.errors import BadRequest
 from dray.server.admission.request import AdmissionRequest, Operation
-from dray.server.auth.chain import forbidden
 from dray.server.call import Call
 from dray.server.http.messages import Answer, Upgrade, WebSocket
 from dray.server.kubelet import NodePath, Nodes
+from dray.server.rights import require_create
 from dray.server.subresources.logs import container_of, node_of_pod, stored_pod
 from dray.server.switches import is_on
-from dray.server.user import Attributes
 
 __all__ = ["session_verb"]
 
@@ -33,7 +32,8 @@ def session_verb(kind: str, nodes: Nodes) -> Callable[[Call], Coroutine[Any, Any
     """What answers a request for exec, attach or portForward."""
 
     async def session(call: Call) -> Answer:
-        _check_may_create(call)
+        # A websocket begins as a GET, but who may only read must not run commands.
+        require_create(call)
         pod = stored_pod(call)
         path = _path(kind, call, pod)
         if not pod.spec.node_name:
@@ -51,26 +51,6 @@ def session_verb(kind: str, nodes: Nodes) -> Callable[[Call], Coroutine[Any, Any
         return Upgrade(serve, protocol)
 
     return session
-
-
-def _check_may_create(call: Call) -> None:
-    """A websocket begins as a GET, but who may only read must not run commands."""
-    where = call.route
-    if where.verb == "create":
-        return
-    attributes = Attributes(
-        user=call.user,
-        verb="create",
-        group=where.group,
-        version=where.version,
-        resource=where.resource,
-        subresource=where.subresource,
-        namespace=where.namespace,
-        name=where.name,
-    )
-    decision = call.services.authorizer.authorize(attributes)
-    if not decision.allowed:
-        raise forbidden(attributes, decision)
 
 
 def _path(kind: str, call: Call, pod: Pod) -> NodePath:

@@ -32,6 +32,7 @@ from dray.server.patching.json_patch import apply_json_patch
 from dray.server.patching.merge_patch import apply_merge_patch
 from dray.server.patching.strategic import apply_strategic_merge
 from dray.server.refusals import conflict, not_found
+from dray.server.rights import require_create
 from dray.server.verbs.create import placed, written_answer
 from dray.server.verbs.update import check_name
 from dray.server.writing import create_object, replace_object
@@ -106,6 +107,9 @@ def _read(call: Call, document: Any, options: WriteOptions, now: Time) -> Any:
 
 def _unusable(document: dict[str, Any], why: str) -> Invalid:
     """A patch whose result is no object: it is the patch that is wrong, whatever it is of."""
+    if document.get("kind") == "Secret":
+        # Messages end up in logs, and what was stored is not the patch's author's to show.
+        document = {name: document.get(name) for name in ("apiVersion", "kind")}
     shown = json.dumps(document, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
     error = FieldError(FieldErrorType.INVALID, "patch", shorten(shown, characters_max=_SHOWN), why)
     return Invalid("", "", "", [error])
@@ -126,6 +130,7 @@ async def _apply(call: Call, options: WriteOptions) -> Answer:
     if record is None:
         if subresource:
             raise not_found(call.resource, call.route.name)
+        require_create(call)
         metadata = applied.get("metadata")
         uid = metadata.get("uid") if isinstance(metadata, dict) else None
         if uid:

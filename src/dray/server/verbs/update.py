@@ -10,6 +10,7 @@ from dray.server.call import Call
 from dray.server.http.messages import Answer
 from dray.server.options import write_options
 from dray.server.refusals import conflict, modified, not_found
+from dray.server.rights import require_create
 from dray.server.verbs.create import placed, written_answer
 from dray.server.writing import create_object, replace_object
 
@@ -41,6 +42,7 @@ async def _create_instead(call: Call, obj: Any, options: Any, now: Any, subresou
     name, metadata = call.route.name, obj.metadata
     if subresource or not call.model.traits.allow_create_on_update:
         raise not_found(call.resource, name)
+    require_create(call)
     if metadata.uid:
         told = f"Precondition failed: UID in precondition: {metadata.uid}, UID in object meta: "
         raise conflict(call.resource, name, told)
