@@ -124,6 +124,7 @@ _OF_SUBRESOURCES: Final[Mapping[str, tuple[Parameter, ...]]] = {
         ),
         *_parameters("limitBytes", "sinceSeconds", "tailLines", type="integer"),
     ),
+    "portforward": (Parameter("ports", "integer"),),
 }
 
 # Deleting these is answered with what was deleted, anything else with a Status; so is one kind of
