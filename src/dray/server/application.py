@@ -14,7 +14,15 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, Protocol
 
 from dray.api.fields import Requirement, Selector
-from dray.errors import APIError, BadRequest, NotAcceptable, ParseError, quote
+from dray.errors import (
+    APIError,
+    BadRequest,
+    NotAcceptable,
+    ParseError,
+    StoreUnavailable,
+    Unavailable,
+    quote,
+)
 from dray.server.answers import error_answer
 from dray.server.auth.chain import forbidden
 from dray.server.auth.impersonation import impersonate
@@ -193,7 +201,18 @@ class Application:
         try:
             return await verb(call)
         except APIError as error:
+            if where.verb not in _READING and error.code in _DRAWN_FROM_HEADS:
+                error = await self._once_true(error)
             return error_answer(error, request, media, call.warnings)
+
+    async def _once_true(self, error: APIError) -> APIError:
+        """A refusal drawn from writes that are on their way to disk, once they are there."""
+        store = self._services.store
+        try:
+            await store.settled(store.accepted)
+        except StoreUnavailable as failure:
+            return Unavailable(f"what stood in the way was not stored, try again: {failure}")
+        return error
 
     def _verb(self, served: Served, where: Route) -> Verb:
         """What answers the request. Raises NotFound, MethodNotAllowed."""
@@ -273,6 +292,11 @@ def _fits(resource: Resource, where: Route) -> bool:
         return False
     return bool(where.name) is (where.verb in _NAMED) or where.verb == "watch"
 
+
+_READING: Final = frozenset({"get", "list", "watch"})
+
+# That something is not there, or is there already, or was changed.
+_DRAWN_FROM_HEADS: Final = frozenset({404, 409})
 
 # Of resources; their like of paths may also be asked for the head alone.
 _METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})

@@ -73,15 +73,15 @@ async def delete_object(
     try:
         if new is None:
             value, revision = record.value, record.revision
-            if not options.dry_run:
+            if options.dry_run:
+                await store.settled(revision)
+            else:
                 gone_at = await store.delete(record.key, expected=record.revision)
                 revision = gone_at or revision
             return Deleted(old, value, revision, gone=True)
         value = call.model.store(new)
-        if value == record.value:
+        if value == record.value or options.dry_run:
             await store.settled(record.revision)
-            return Deleted(new, value, record.revision, gone=False)
-        if options.dry_run:
             return Deleted(new, value, record.revision, gone=False)
         if not _waits(new):
             return await _end_pod(call, record, new, value)

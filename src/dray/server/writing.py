@@ -267,9 +267,11 @@ async def _keep(call: Call, record: Record, new: Any, options: WriteOptions) -> 
     store = call.services.store
     value = await call.aside(len(record.value), _unless_only_time_passed, call, record, new)
     last_held = _last_hold_is_gone(call, new)
-    if options.dry_run:
-        return Written(new, value, record.revision, deleted=last_held)
     try:
+        if options.dry_run:
+            # What it is made of may still be on its way to disk.
+            await store.settled(record.revision)
+            return Written(new, value, record.revision, deleted=last_held)
         if last_held:
             await store.delete(record.key, expected=record.revision)
             return Written(new, value, record.revision, deleted=True)

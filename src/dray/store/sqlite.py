@@ -76,6 +76,11 @@ class SQLiteStore(View):
             raise
         return cls(log, revision, records, history)
 
+    @property
+    def accepted(self) -> int:
+        """The newest revision given to a write, durable or not: what heads may show."""
+        return self._last_accepted
+
     def head(self, key: str) -> Record | None:
         """What the key will hold once every write accepted so far is durable."""
         write = self._heads.get(key)

@@ -80,6 +80,11 @@ class Store(Protocol):
         ...
 
     @property
+    def accepted(self) -> int:
+        """The newest revision given to a write, durable or not: what heads may show."""
+        ...
+
+    @property
     def oldest(self) -> int:
         """The oldest revision that `range` and `watch` can still start from."""
         ...

@@ -36,6 +36,11 @@ class View:
         return self._revision
 
     @property
+    def accepted(self) -> int:
+        """The newest revision given to a write: here, all are durable."""
+        return self._revision
+
+    @property
     def oldest(self) -> int:
         """The oldest revision that `range` and `watch` can still start from."""
         return self._history.floor

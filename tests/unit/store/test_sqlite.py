@@ -288,3 +288,16 @@ def test_a_store_that_wrote_nothing_can_be_closed(path: Path) -> None:
 
     with_store(path, nothing)
     with_store(path, nothing)
+
+
+def test_what_was_accepted_is_ahead_of_what_is_durable(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        store = SQLiteStore.open(tmp_path / "dray.db")
+        write = asyncio.ensure_future(store.put("a", b"1"))
+        await asyncio.sleep(0)
+        assert store.accepted == store.revision + 1
+        record = await write
+        assert store.accepted == store.revision == record.revision
+        await store.close()
+
+    asyncio.run(scenario())

@@ -43,6 +43,10 @@ class ObservedStore:
         return self._store.revision
 
     @property
+    def accepted(self) -> int:
+        return self._store.accepted
+
+    @property
     def oldest(self) -> int:
         return self._store.oldest
 
