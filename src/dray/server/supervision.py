@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
@@ -20,8 +21,10 @@ _log = logging.getLogger(__name__)
 
 PAUSE_SECONDS: Final = 1.0
 
-# A task that failed as often as this, without the server starting anew, will not come right.
+# A task that failed as often as this, in so short a time, will not come right. What failed longer
+# ago is forgotten: a server that runs for months may meet a rare bug many times.
 FAILURES_MAX: Final = 10
+WINDOW_SECONDS: Final = 600.0
 
 
 class Supervisor:
@@ -30,7 +33,6 @@ class Supervisor:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._failures: dict[str, int] = {}
         self._stopping = False
 
     def start(self, name: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -39,7 +41,8 @@ class Supervisor:
         self._tasks[name] = task
 
     async def _run(self, name: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        while self._failures.get(name, 0) < FAILURES_MAX:
+        failures: deque[float] = deque(maxlen=FAILURES_MAX)  # when
+        while True:
             task = asyncio.ensure_future(work())
             try:
                 await asyncio.wait([task])
@@ -47,8 +50,12 @@ class Supervisor:
                 task.cancel()
             if self._stopping:
                 return
-            self._failures[name] = self._failures.get(name, 0) + 1
             why = None if task.cancelled() else task.exception()
+            now = self._clock.monotonic()
+            failures.append(now)
+            if len(failures) == FAILURES_MAX and now - failures[0] <= WINDOW_SECONDS:
+                _log.error("the task %s ended once too often, and is given up", name, exc_info=why)
+                return
             _log.error("the task %s ended, and is started again", name, exc_info=why)
             await self._clock.sleep(PAUSE_SECONDS)
 

@@ -5,7 +5,7 @@ import logging
 
 import pytest
 
-from dray.server.supervision import FAILURES_MAX, Supervisor
+from dray.server.supervision import FAILURES_MAX, WINDOW_SECONDS, Supervisor
 from dray.testing import FakeClock
 
 
@@ -56,6 +56,32 @@ def test_a_task_that_never_comes_right_is_given_up_and_told_of() -> None:
             clock.advance(2)
         await settle()
         assert supervisor.problem() == "no longer running: work"
+        await supervisor.stop()
+
+    asyncio.run(scenario())
+
+
+def test_failures_from_long_ago_are_forgotten() -> None:
+    async def scenario() -> None:
+        clock = FakeClock()
+        supervisor = Supervisor(clock)
+        starts = 0
+
+        async def work() -> None:
+            nonlocal starts
+            starts += 1
+            await clock.sleep(WINDOW_SECONDS / (FAILURES_MAX - 2))
+            raise ValueError("a rare bug")
+
+        supervisor.start("work", work)
+        for _try in range(3 * FAILURES_MAX):
+            await settle()
+            clock.advance(WINDOW_SECONDS / (FAILURES_MAX - 2))
+            await settle()
+            clock.advance(2)
+        await settle()
+        assert starts == 3 * FAILURES_MAX + 1
+        assert supervisor.problem() is None
         await supervisor.stop()
 
     asyncio.run(scenario())
