@@ -8,7 +8,7 @@ themselves. Upstream counterpart: meta/v1's options and their validation.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from dray.api.codec import decode_builtins
@@ -62,7 +62,6 @@ class ListOptions:
     timeout_seconds: int | None = None
     bookmarks: bool = False
     initial_events: bool | None = None
-    watch: bool = field(default=False)
 
 
 def _first(query: Query, name: str) -> str:
@@ -161,7 +160,6 @@ def list_options(query: Query, *, watch: bool) -> ListOptions:
         timeout_seconds=_integer(timeout) if timeout else None,
         bookmarks=is_on(query, "allowWatchBookmarks"),
         initial_events=_said(query, "sendInitialEvents"),
-        watch=watch,
     )
     errors = _check_watch(options) if watch else _check_list(options)
     if errors:

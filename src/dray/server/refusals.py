@@ -14,7 +14,6 @@ from dray.errors import (
     BadRequest,
     Cause,
     Conflict,
-    Expired,
     FieldError,
     Forbidden,
     Invalid,
@@ -40,7 +39,6 @@ __all__ = [
     "precondition_failed",
     "success",
     "too_large_revision",
-    "too_old_revision",
     "wrong_kind",
 ]
 
@@ -128,10 +126,6 @@ def wrong_kind(resource: Resource, api_version: str, kind: str) -> BadRequest:
         f"{kind} in version {quote(api_version.rpartition('/')[2])} cannot be handled as a "
         f"{resource.kind}: no kind {quote(kind)} is registered for version {quote(api_version)}"
     )
-
-
-def too_old_revision(message: str) -> Expired:
-    return Expired(message)
 
 
 def too_large_revision(wanted: int, current: int) -> Timeout:

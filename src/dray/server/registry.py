@@ -137,9 +137,6 @@ class Registry:
     def has_builtin_group(self, group: str) -> bool:
         return any(path[0] == group for path in self._builtin)
 
-    def has_version(self, group: str, version: str) -> bool:
-        return any(path[:2] == (group, version) for path in self._by_path)
-
     def served(self) -> Iterable[Served]:
         return self._by_path.values()
 

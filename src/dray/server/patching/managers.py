@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from dray.errors import ParseError
-from dray.server.patching.comparison import same
 from dray.server.patching.field_sets import FieldSet, ordered, parse, union
 from dray.server.patching.go_text import json_string
 
@@ -28,7 +27,6 @@ __all__ = [
     "decode_entries",
     "encode_entries",
     "is_reset",
-    "keep_idle_times",
 ]
 
 APPLY: Final = "Apply"
@@ -156,34 +154,6 @@ def capped(managed: Managed) -> Managed:
         result[bucket] = Owned(joined, version, applied=False, time=owned.time)
         excess -= 1
     return result
-
-
-def keep_idle_times(live: Mapping[str, Any], new: Mapping[str, Any]) -> list[Entry] | None:
-    """The entries to keep when nothing but their times changed, else None.
-
-    A write that changes nothing must not become a new version of the object just because it came
-    at a later second.
-    """
-    olds, news = _entries(live), _entries(new)
-    if len(olds) != len(news) or olds == news:
-        return None
-    for old, entry in zip(olds, news, strict=True):
-        if {**old, "time": None} != {**entry, "time": None}:
-            return None
-    return olds if same(_bare(live), _bare(new)) else None
-
-
-def _entries(document: Mapping[str, Any]) -> list[Entry]:
-    return document.get("metadata", {}).get("managedFields") or []
-
-
-def _bare(document: Mapping[str, Any]) -> dict[str, Any]:
-    left_out = ("managedFields", "resourceVersion")
-    metadata = document.get("metadata", {})
-    return {
-        **document,
-        "metadata": {name: value for name, value in metadata.items() if name not in left_out},
-    }
 
 
 def _wire_order(item: tuple[Identity, Owned]) -> tuple[str, str, str, str, str]:

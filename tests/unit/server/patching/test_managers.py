@@ -17,7 +17,6 @@ from dray.server.patching.managers import (
     decode_entries,
     encode_entries,
     is_reset,
-    keep_idle_times,
 )
 
 
@@ -128,19 +127,3 @@ def test_versions_are_joined_apart() -> None:
 
 def document(time: str, **members: Any) -> dict[str, Any]:
     return {"metadata": {"name": "x", "managedFields": [entry(time=time)]}, **members}
-
-
-def test_times_that_are_all_that_changed_stay() -> None:
-    live, new = document("2020-01-01T00:00:00Z", a=1), document("2020-01-01T00:00:09Z", a=1)
-    assert keep_idle_times(live, new) == live["metadata"]["managedFields"]
-
-
-def test_times_change_with_the_object_or_its_owners() -> None:
-    live = document("2020-01-01T00:00:00Z", a=1)
-    assert keep_idle_times(live, document("2020-01-01T00:00:09Z", a=2)) is None
-    assert keep_idle_times(live, document("2020-01-01T00:00:00Z", a=1)) is None
-    other = document("2020-01-01T00:00:09Z", a=1)
-    other["metadata"]["managedFields"][0]["fieldsV1"] = {}
-    assert keep_idle_times(live, other) is None
-    other["metadata"]["managedFields"] = []
-    assert keep_idle_times(live, other) is None
