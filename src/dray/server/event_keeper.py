@@ -6,6 +6,7 @@ server started, from the latest time they speak of. Upstream counterpart: --even
 
 from __future__ import annotations
 
+import asyncio
 import heapq
 import logging
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from typing import Final
 
 from dray.api.core import Event as CoreEvent
 from dray.clock import Clock
-from dray.errors import StoreError
+from dray.errors import RevisionConflict, StoreError
 from dray.server.registry import prefix_of
 from dray.server.state import State
 from dray.store.store import Event, Store
@@ -26,8 +27,11 @@ _log = logging.getLogger(__name__)
 EVENT_SECONDS: Final = 3600.0
 TICK_SECONDS: Final = 30.0
 
-# Deleted in one go; the rest waits for the next, so that writers are not held up.
-BATCH: Final = 500
+# Deleted together, so that they share commits; no more, so that writers are not held up.
+BATCH: Final = 64
+
+# Looked at before others get their turn: about a millisecond's worth.
+LOOKS_MAX: Final = 1000
 
 _PREFIX: Final = prefix_of("", "events")
 
@@ -56,19 +60,41 @@ class EventKeeper:
             subscription.close()
 
     async def sweep(self) -> None:
-        """Remove what is due now."""
+        """Remove what is due now, all of it."""
         now = self._clock.monotonic()
-        for _ in range(BATCH):
-            if not self._due or self._due[0][0] > now:
-                return
-            _when, key, revision = heapq.heappop(self._due)
+        while self._due and self._due[0][0] <= now:
+            batch = self._next_batch(now)
+            removed = await asyncio.gather(*(self._remove(key, as_of) for _, key, as_of in batch))
+            left = [entry for entry, done in zip(batch, removed, strict=True) if not done]
+            for entry in left:
+                heapq.heappush(self._due, entry)
+            if left:
+                return  # the disk takes nothing now; it may at the next tick
+            await asyncio.sleep(0)
+
+    def _next_batch(self, now: float) -> list[tuple[float, str, int]]:
+        batch: list[tuple[float, str, int]] = []
+        for _look in range(LOOKS_MAX):
+            if len(batch) == BATCH or not self._due or self._due[0][0] > now:
+                break
+            entry = heapq.heappop(self._due)
+            _when, key, revision = entry
             record = self._store.head(key)
-            if record is None or record.revision != revision:
-                continue  # it was heard of again, or is gone
-            try:
-                await self._store.delete(key, expected=revision)
-            except StoreError as error:
-                _log.info("event %s was not removed: %s", key, error)
+            if record is not None and record.revision == revision:
+                batch.append(entry)
+            # Otherwise it was heard of again, or is gone.
+        return batch
+
+    async def _remove(self, key: str, revision: int) -> bool:
+        """Whether nothing is left to do."""
+        try:
+            await self._store.delete(key, expected=revision)
+        except RevisionConflict:
+            return True  # it was heard of again
+        except StoreError as error:
+            _log.info("event %s was not removed: %s", key, error)
+            return False
+        return True
 
     def _begin(self) -> None:
         wall, now = self._clock.now(), self._clock.monotonic()
