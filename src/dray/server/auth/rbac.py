@@ -45,7 +45,15 @@ __all__ = ["RBACAuthorizer"]
 # tens of kinds and verbs.
 DECISIONS_MAX: Final = 65_536
 NAMESPACES_MAX: Final = 16_384
+# Whoever asks chooses the words, so their length is bounded as well as their number. Steady traffic
+# fits into far less, even that of a user in a hundred groups; what is longer is decided each time.
+KEY_CHARS_MAX: Final = 4_096
+DECISION_CHARS_MAX: Final = 16 * 1024 * 1024
+# No namespace has a longer name (it is a DNS label), so there is nothing in it worth remembering.
+NAMESPACE_CHARS_MAX: Final = 63
 
+# User name, groups, verb, API group, resource, subresource or path, namespace.
+_Key: TypeAlias = tuple[str, tuple[str, ...], str, str, str, str, str]
 _Rules: TypeAlias = tuple[PolicyRule, ...]
 _Binding: TypeAlias = ClusterRoleBinding | RoleBinding
 _NO_OPINION: Final = Decision(None)
@@ -137,7 +145,8 @@ class RBACAuthorizer:
 
     def __init__(self, state: State) -> None:
         self._state = state
-        self._decisions: dict[tuple[object, ...], _Remembered] = {}
+        self._decisions: dict[_Key, _Remembered] = {}
+        self._decision_chars = 0
         self._cluster = _EMPTY
         self._cluster_revisions: tuple[int, int] | None = None
         self._cluster_role_objects: tuple[ClusterRole, ...] = ()
@@ -159,13 +168,23 @@ class RBACAuthorizer:
         remembered = self._decisions.get(key)
         if remembered is None or remembered.cluster is not cluster or remembered.local is not local:
             remembered = _decide(cluster, local, attributes)
-            if len(self._decisions) >= DECISIONS_MAX:
-                self._decisions.clear()
-            self._decisions[key] = remembered
+            self._remember(key, remembered)
         for grant in remembered.grants:
             if grant.names is None or attributes.name in grant.names:
                 return grant.decision
         return remembered.refusal
+
+    def _remember(self, key: _Key, decision: _Remembered) -> None:
+        if key not in self._decisions:
+            name, groups, *words, namespace = key
+            chars = len(name) + sum(map(len, groups)) + sum(map(len, words)) + len(namespace)
+            if chars > KEY_CHARS_MAX or len(namespace) > NAMESPACE_CHARS_MAX:
+                return
+            self._decision_chars += chars
+            if len(self._decisions) >= DECISIONS_MAX or self._decision_chars > DECISION_CHARS_MAX:
+                self._decisions.clear()
+                self._decision_chars = chars
+        self._decisions[key] = decision
 
     def rules_for(self, user: User, namespace: str = "") -> tuple[list[PolicyRule], list[str]]:
         """All rules that apply to a user in a namespace (without one, anywhere), and for each
@@ -224,6 +243,8 @@ class RBACAuthorizer:
             scope = kept[1]
         else:
             scope = _Scope(namespace, bindings, cluster_roles, roles)
+        if len(namespace) > NAMESPACE_CHARS_MAX:
+            return scope
         if kept is None and len(self._namespaces) >= NAMESPACES_MAX:
             self._namespaces.clear()
         self._namespaces[namespace] = (revisions, scope)

@@ -174,6 +174,48 @@ def test_what_is_remembered_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(authorizer._namespaces) <= 2
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        pytest.param(request(BOB, "get", "p" * 5000), id="resource"),
+        pytest.param(request(BOB, "get", "pods/" + "p" * 5000), id="subresource"),
+        pytest.param(Attributes(BOB, "get", path="/" * 5000), id="path"),
+        pytest.param(request(BOB, "v" * 5000, "pods"), id="verb"),
+        pytest.param(request(BOB, "get", "pods", group="g" * 5000), id="group"),
+        pytest.param(request(user("u" * 5000), "get", "pods"), id="user"),
+        pytest.param(request(user("bob", *["dev"] * 2000), "get", "pods"), id="users-groups"),
+        pytest.param(request(BOB, "get", "pods", namespace="n" * 64), id="namespace"),
+    ],
+)
+def test_what_is_long_is_decided_and_not_remembered(asked: Attributes) -> None:
+    state = FixedState(
+        cluster_role("all", rule("*", "*", groups="*"), rule("*", urls="*")),
+        cluster_binding("b", "all", f"user:{asked.user.name}"),
+    )
+    authorizer = RBACAuthorizer(state)
+    for _ in range(2):
+        assert authorizer.authorize(asked).allowed
+    assert authorizer._decisions == {}
+    assert authorizer._namespaces == {}
+
+
+def test_the_text_that_is_remembered_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rbac, "DECISION_CHARS_MAX", 100)
+    authorizer = RBACAuthorizer(FixedState())
+    for number in range(20):
+        authorizer.authorize(request(BOB, "get", f"{number}" + "x" * 30))
+        assert 1 <= len(authorizer._decisions) <= 2
+
+
+def test_a_decision_taken_again_counts_once() -> None:
+    state = FixedState(role("r", rule("get", "pods")))
+    authorizer = RBACAuthorizer(state)
+    for subject in ("user:eve", "user:bob"):
+        state.put(binding("b", "r", subject))
+        authorizer.authorize(request(BOB, "get", "pods", namespace="team"))
+    assert authorizer._decision_chars == len("bob" + "dev" + "get" + "pods" + "team")
+
+
 def test_all_rules_of_a_user_are_listed_cluster_first() -> None:
     state = FixedState(
         cluster_role("wide", rule("list", "nodes")),
