@@ -30,22 +30,18 @@ from dray.server.admission.pod_references import (
 )
 from dray.server.admission.refusals import aggregate, forbidden, not_found
 from dray.server.admission.request import AdmissionRequest, Operation, Plugin
+from dray.server.auth.identities import node_of
 from dray.server.resources import Resource
 from dray.server.state import State
-from dray.server.user import Attributes, Decision, User
+from dray.server.user import Attributes, Decision
 
 __all__ = [
     "AUDIENCE_VERB",
-    "NODES_GROUP",
     "NODE_LEASE_NAMESPACE",
-    "NODE_USER_PREFIX",
     "Authorize",
     "NodeRestriction",
-    "node_name_of",
 ]
 
-NODE_USER_PREFIX: Final = "system:node:"
-NODES_GROUP: Final = "system:nodes"
 NODE_LEASE_NAMESPACE: Final = "kube-node-lease"
 
 # Lets a node ask for tokens that none of its pods' volumes mention.
@@ -74,13 +70,6 @@ _RESTRICTED_DOMAIN: Final = "node-restriction.kubernetes.io"
 _KUBERNETES_DOMAINS: Final = ("kubernetes.io", "k8s.io")
 
 
-def node_name_of(user: User) -> str | None:
-    """The node a user is; None for everybody else. It may be empty, which is no node's name."""
-    if not user.name.startswith(NODE_USER_PREFIX) or NODES_GROUP not in user.groups:
-        return None
-    return user.name.removeprefix(NODE_USER_PREFIX)
-
-
 class NodeRestriction(Plugin):
     """Refuses nodes what is not theirs."""
 
@@ -93,10 +82,7 @@ class NodeRestriction(Plugin):
         return operation is not Operation.CONNECT
 
     def admit(self, request: AdmissionRequest) -> Any:
-        # Nearly every request ends here.
-        if not request.user.name.startswith(NODE_USER_PREFIX):
-            return request.object
-        node_name = node_name_of(request.user)
+        node_name = node_of(request.user)
         if node_name is not None:
             if not node_name:
                 user = quote(request.user.name)

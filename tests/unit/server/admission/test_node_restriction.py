@@ -12,12 +12,11 @@ from dray.api.policy import Eviction
 from dray.api.resource import ResourceSlice, ResourceSliceSpec
 from dray.api.wire import replace
 from dray.errors import Forbidden, NotFound
-from dray.server.admission.node_restriction import AUDIENCE_VERB, NodeRestriction, node_name_of
+from dray.server.admission.node_restriction import AUDIENCE_VERB, NodeRestriction
 from dray.server.admission.request import AdmissionRequest, Operation
 from dray.server.state import FixedState
 from dray.server.user import Attributes, Decision, User
 from tests.unit.server.admission.builders import (
-    ALICE,
     NODE_1,
     NODES,
     PODS,
@@ -44,12 +43,6 @@ def refusal(request: AdmissionRequest, *objects: Any) -> str:
     with pytest.raises(Forbidden) as refused:
         check(request, *objects)
     return refused.value.message.partition("is forbidden: ")[2]
-
-
-def test_a_node_is_known_by_name_and_group() -> None:
-    assert node_name_of(NODE_1) == "n1"
-    assert node_name_of(User("system:node:n1")) is None
-    assert node_name_of(ALICE) is None
 
 
 def test_nobody_else_is_restricted() -> None:
