@@ -11,7 +11,8 @@ Upstream counterpart: apiserver pkg/registry/generic/registry/store.go.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -26,6 +27,7 @@ from dray.errors import (
     RequestEntityTooLarge,
     RevisionConflict,
     StoreUnavailable,
+    Timeout,
     Unavailable,
     quote,
 )
@@ -42,6 +44,7 @@ from dray.server.refusals import (
     not_found,
     precondition_failed,
 )
+from dray.server.services import Services
 from dray.store.store import Record
 
 __all__ = ["Written", "complete_metadata", "create_object", "replace_object"]
@@ -113,21 +116,56 @@ async def _create_once(call: Call, obj: Any, options: WriteOptions, now: Time) -
     key = call.key(obj.metadata.name)
     if services.store.head(key) is not None:
         raise _taken(call, obj.metadata.name, key)
-    paid = await pay(services, request)
-    if options.dry_run:
-        return Written(obj, value, 0, created=True)
-    try:
-        record = await services.store.put(key, value, expected=0)
-    except RevisionConflict as error:
-        await give_back(services, paid)
-        raise _taken(call, obj.metadata.name, key) from error
-    except StoreUnavailable as error:
-        await give_back(services, paid)
-        raise Unavailable(f"the write was not stored: {error}") from error
+
+    async def keep() -> Written:
+        if options.dry_run:
+            return Written(obj, value, 0, created=True)
+        try:
+            record = await services.store.put(key, value, expected=0)
+        except RevisionConflict as error:
+            raise _taken(call, obj.metadata.name, key) from error
+        except StoreUnavailable as error:
+            raise Unavailable(f"the write was not stored: {error}") from error
+        return Written(obj, record.value, record.revision, created=True)
+
+    written = await _paid_for(services, request, keep)
     more = services.after_create.get(type(obj))
-    if more is not None:
+    if more is not None and not options.dry_run:
         await more(obj)
-    return Written(obj, record.value, record.revision, created=True)
+    return written
+
+
+async def _paid_for(
+    services: Services, request: AdmissionRequest, keep: Callable[[], Awaitable[Written]]
+) -> Written:
+    """Pay from the quotas, then keep; what is not kept is not paid for.
+
+    A request that is cancelled while it pays, because its client had no more time, waits no longer,
+    but the payment goes on to its end, so that somebody is left to take it back. Once paid for, the
+    write is on its way, and only its own failure undoes the payment.
+    """
+    if not services.admission.charge(request) or request.dry_run:
+        return await keep()
+    left = False
+
+    async def pay_and_keep() -> Written:
+        paid = await pay(services, request)
+        if left:
+            await give_back(services, paid)
+            raise Timeout("the request ended before it was paid for")
+        try:
+            return await keep()
+        except (RevisionConflict, APIError):
+            await give_back(services, paid)
+            raise
+
+    # A task of its own costs time, so only those who pay have one.
+    task = asyncio.ensure_future(pay_and_keep())
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        left = True
+        raise
 
 
 def _stored(call: Call, obj: Any) -> bytes:
@@ -255,12 +293,11 @@ async def _replace_once(
     request = _admission(call, Operation.UPDATE, new, old, options, subresource=subresource)
     services.admission.validate(request)
     _warn(call, request)
-    paid = await pay(services, request)
-    try:
+
+    async def keep() -> Written:
         return await _keep(call, record, new, options)
-    except (RevisionConflict, APIError):
-        await give_back(services, paid)
-        raise
+
+    return await _paid_for(services, request, keep)
 
 
 async def _keep(call: Call, record: Record, new: Any, options: WriteOptions) -> Written:

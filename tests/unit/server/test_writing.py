@@ -138,6 +138,58 @@ async def test_what_was_not_stored_is_not_paid_for(api: Api) -> None:
     assert await used(api) == "1"
 
 
+class Waiting(MemoryStore):
+    """A store that keeps writers of some keys waiting, until it is told to go on, or to refuse."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.slow_for = "-"
+        self.go = asyncio.Event()
+        self.full = False
+
+    async def put(self, key: str, value: bytes, *, expected: int | None = None) -> Record:
+        if key.startswith(self.slow_for):
+            # As on disk: what was accepted goes on, whoever waits for it.
+            return await asyncio.shield(asyncio.ensure_future(self._late(key, value, expected)))
+        return await super().put(key, value, expected=expected)
+
+    async def _late(self, key: str, value: bytes, expected: int | None) -> Record:
+        await self.go.wait()
+        if self.full:
+            raise StoreUnavailable("the disk is full")
+        return await super().put(key, value, expected=expected)
+
+
+@pytest.mark.parametrize(
+    ("slow_for", "full", "paid", "status"),
+    [
+        ("core/resourcequotas/", False, "1", 404),  # given back
+        ("core/resourcequotas/", True, "1", 404),  # never paid
+        ("core/configmaps/", False, "2", 200),  # on its way, and paid for
+        ("core/configmaps/", True, "1", 404),  # given back
+    ],
+)
+@served(store=Waiting)
+async def test_a_client_without_time_pays_for_what_is_stored_only(
+    api: Api, slow_for: str, full: bool, paid: str, status: int
+) -> None:
+    await with_quota(api)
+    assert isinstance(api.store, Waiting)
+    api.store.slow_for = slow_for
+    call = api.call("POST", CONFIG_MAPS)
+    obj = ConfigMap(metadata=replace(ConfigMap().metadata, name="b", namespace="default"))
+    creating = asyncio.create_task(create_object(call, obj, OPTIONS, call.now()))
+    await api.settle()
+    creating.cancel()
+    await asyncio.gather(creating, return_exceptions=True)
+    assert creating.cancelled()
+    api.store.full = full
+    api.store.go.set()
+    await api.settle()
+    assert await used(api) == paid
+    assert (await api.get(f"{CONFIG_MAPS}/b")).status == status
+
+
 @served()
 async def test_of_two_who_create_one_name_one_pays(api: Api) -> None:
     await with_quota(api)
