@@ -26,10 +26,12 @@ from wsproto.events import (
     TextMessage,
 )
 from wsproto.events import Request as Handshake
+from wsproto.frame_protocol import CloseReason
 from wsproto.utilities import ProtocolError
 
 from dray.api.core import Node
 from dray.errors import APIError, StatusDetails, TransportError, Unavailable
+from dray.server.http.limits import Limits
 from dray.server.http.messages import WebSocket
 
 __all__ = ["Kubelet", "NodePath", "Nodes", "Pieces"]
@@ -40,6 +42,10 @@ DEFAULT_PORT: Final = 10250
 CONNECT_SECONDS: Final = 10.0
 HEAD_BYTES_MAX: Final = 64 * 1024
 READ_BYTES: Final = 64 * 1024
+
+# What a client may send in one message a node may send as well: it comes in frames that are put
+# together here, and a node that never ends one is not to be believed.
+MESSAGE_BYTES_MAX: Final = Limits().message_bytes_max
 
 # Which of its addresses the server tries, best first.
 _ADDRESS_TYPES: Final = ("InternalIP", "ExternalIP", "Hostname", "InternalDNS", "ExternalDNS")
@@ -86,9 +92,12 @@ class Nodes(Protocol):
 class Kubelet:
     """Nodes over HTTPS."""
 
-    def __init__(self, context: ssl.SSLContext) -> None:
+    def __init__(
+        self, context: ssl.SSLContext, *, message_bytes_max: int = MESSAGE_BYTES_MAX
+    ) -> None:
         """The context has the server's own certificate; nodes' certificates it may not know."""
         self._context = context
+        self._message_bytes_max = message_bytes_max
 
     async def read(self, node: Node, path: NodePath) -> Pieces:
         async with self._connection(node) as (reader, writer, host):
@@ -108,7 +117,7 @@ class Kubelet:
             connection = WSConnection(ConnectionType.CLIENT)
             asked = Handshake(host=host, target=path.target, subprotocols=list(protocols))
             writer.write(connection.send(asked))
-            link = _Link(reader, writer, connection)
+            link = _Link(reader, writer, connection, self._message_bytes_max)
             return await link.accepted(), link.join
 
     @asynccontextmanager
@@ -199,7 +208,7 @@ async def _pieces(
         while True:
             if chunked:
                 size = int((await reader.readuntil(b"\r\n")).split(b";")[0], 16)
-                if not size:
+                if size <= 0:
                     return
                 while size:
                     piece = await reader.read(min(size, READ_BYTES))
@@ -230,10 +239,12 @@ class _Link:
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
         connection: WSConnection,
+        message_bytes_max: int = MESSAGE_BYTES_MAX,
     ) -> None:
         self._reader = reader
         self._writer = writer
         self._connection = connection
+        self._message_bytes_max = message_bytes_max
         # What came in one piece with the node's consent, and is for the client.
         self._early: list[object] = []
 
@@ -293,11 +304,23 @@ class _Link:
                 if isinstance(event, (BytesMessage, TextMessage)):
                     data = event.data
                     message += data.encode() if isinstance(data, str) else data
+                    if len(message) > self._message_bytes_max:
+                        await self._give_up(client)
+                        return
                     if event.message_finished:
                         await client.send(bytes(message))
                         message.clear()
                 elif isinstance(event, Ping):
                     self._writer.write(self._connection.send(event.response()))
+                    await self._writer.drain()  # or who reads no answers would fill our memory
                 elif isinstance(event, CloseConnection):
                     await client.close(event.code, event.reason or "")
                     return
+
+    async def _give_up(self, client: WebSocket) -> None:
+        """Tell both ends that the node's message is too long."""
+        code = CloseReason.MESSAGE_TOO_BIG
+        told = f"the limit is {self._message_bytes_max} bytes"
+        with suppress(OSError, ProtocolError):
+            self._writer.write(self._connection.send(CloseConnection(code=code, reason=told)))
+        await client.close(code, told)

@@ -60,6 +60,9 @@ def test_a_path_says_what_is_asked_for(path: NodePath, target: str) -> None:
         pytest.param(
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nsome", b"some", id="broken"
         ),
+        pytest.param(
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-9\r\nsome", b"", id="below-none"
+        ),
     ],
 )
 def test_what_a_node_says_is_handed_on(answer: bytes, body: bytes) -> None:
@@ -293,6 +296,29 @@ def test_a_node_that_asks_whether_we_live_is_answered() -> None:
         async with FakeKubelet(behave) as kubelet:
             await joined(kubelet, FakeSocket())
         assert answers == [Pong(payload=b"?")]
+
+    asyncio.run(main())
+
+
+def test_a_message_of_the_node_that_does_not_end_is_given_up() -> None:
+    async def main() -> None:
+        ends: list[object] = []
+
+        async def behave(visit: Visit) -> None:
+            visit.accept(None)
+            visit.send(BytesMessage(data=b"\x01" * 100))
+            for _ in range(3):
+                visit.send(BytesMessage(data=b"\x01" * 50, message_finished=False))
+            ends.append(await visit.receive())
+
+        client = FakeSocket()
+        async with FakeKubelet(behave) as kubelet:
+            nodes = Kubelet(client_context(), message_bytes_max=100)
+            _, join = await nodes.session(kubelet.node, EXEC, ())
+            await cast("Coroutine[Any, Any, None]", join(client))
+        assert client.heard == [b"\x01" * 100]
+        assert client.closed == (1009, "the limit is 100 bytes")
+        assert ends == [CloseConnection(code=1009, reason="the limit is 100 bytes")]
 
     asyncio.run(main())
 
