@@ -6,12 +6,13 @@ for many small ones. Upstream counterpart: apiserver pkg/util/flowcontrol/reques
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from dray.server.http.messages import Request
 from dray.server.operations.measures import Distribution
 from dray.server.routing import Route
+from dray.server.switches import is_on, is_said
 
 __all__ = ["WIDTH_MAX", "Count", "width_of"]
 
@@ -30,7 +31,7 @@ _WRITES: Final[Mapping[str, int]] = {
 # Stored objects go out as they are: so many cost about as much as finding one.
 OBJECTS_PER_WIDTH: Final = 100
 
-# Encrypting and sending them.
+# Encrypting and sending them; or decoding, checking and encoding what was sent.
 BYTES_PER_WIDTH: Final = 16 * 1024
 
 # How many objects there are: of a group, version and plural, in a namespace or all.
@@ -43,7 +44,7 @@ def width_of(request: Request, where: Route, sizes: Distribution | None, count: 
     if verb == "get":
         return 1
     if verb not in ("list", "watch"):
-        return _WRITES.get(verb, 1)
+        return min(_WRITES.get(verb, 1) + len(request.body) // BYTES_PER_WIDTH, WIDTH_MAX)
     query = request.query
     if where.name or (verb == "watch" and not _sends_all(query)):
         return 1
@@ -55,6 +56,8 @@ def width_of(request: Request, where: Route, sizes: Distribution | None, count: 
     return min(1 + max(objects // OBJECTS_PER_WIDTH, int(size) // BYTES_PER_WIDTH), WIDTH_MAX)
 
 
-def _sends_all(query: Mapping[str, object]) -> bool:
-    """Whether a watch begins with everything there is."""
-    return "sendInitialEvents" in query or not query.get("resourceVersion")
+def _sends_all(query: Mapping[str, Sequence[str]]) -> bool:
+    """Whether a watch begins with everything there is: if it says so, or names no revision."""
+    if is_said(query, "sendInitialEvents"):
+        return is_on(query, "sendInitialEvents")
+    return not query.get("resourceVersion", ("",))[0].strip("0")

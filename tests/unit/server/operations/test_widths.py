@@ -36,6 +36,25 @@ def width(asked: Request, objects: int = 0, size: int = 0) -> int:
             *(500, 0, 1),
             id="watch-on",
         ),
+        pytest.param(
+            request("GET", CONFIGMAPS, {"watch": ["1"], "resourceVersion": ["0"]}),
+            *(500, 0, 6),
+            id="watch-from-zero",
+        ),
+        pytest.param(
+            request(
+                "GET",
+                CONFIGMAPS,
+                {"watch": ["1"], "resourceVersion": ["5"], "sendInitialEvents": ["true"]},
+            ),
+            *(500, 0, 6),
+            id="watch-list",
+        ),
+        pytest.param(
+            request("GET", CONFIGMAPS, {"watch": ["1"], "sendInitialEvents": ["false"]}),
+            *(500, 0, 1),
+            id="watch-from-now",
+        ),
         pytest.param(request("GET", "/version"), 0, 0, 1, id="path"),
     ],
 )
@@ -43,3 +62,12 @@ def test_a_request_is_as_wide_as_its_work(
     asked: Request, objects: int, size: int, expected: int
 ) -> None:
     assert width(asked, objects, size) == expected
+
+
+@pytest.mark.parametrize(
+    ("body_bytes", "expected"), [(100, 4), (16 * 1024, 5), (64 * 1024, 8), (2 * 1024**2, WIDTH_MAX)]
+)
+def test_a_write_is_wider_the_more_it_brings(body_bytes: int, expected: int) -> None:
+    asked = request("POST", CONFIGMAPS)
+    brings = Request("POST", asked.path, asked.query, asked.headers, b"x" * body_bytes, asked.peer)
+    assert width(brings) == expected
