@@ -71,3 +71,91 @@ def test_without_a_thread_everything_is_done_at_once() -> None:
         assert await aside.do(LARGE_BYTES, here) == here()
 
     played(scenario)
+
+
+# Turns -----------------------------------------------------------------------------------------
+
+
+class Busy:
+    """A thread that is kept busy, and pieces of flows that wait for it."""
+
+    def __init__(self, aside: Aside) -> None:
+        self._aside = aside
+        self._released = threading.Event()
+        self._first = asyncio.ensure_future(self._hold())
+        self.next_gives_up = False
+        self.done: list[str] = []
+        self.pieces: list[asyncio.Future[None]] = []
+
+    async def ask(self, *flows: str) -> None:
+        """Have work of each flow wait."""
+        for flow in flows:
+            work = self._aside.do_for(flow, LARGE_BYTES, self.done.append, flow)
+            self.pieces.append(asyncio.ensure_future(work))
+        await asyncio.sleep(0)
+
+    async def _hold(self) -> None:
+        await self._aside.do(LARGE_BYTES, self._released.wait)
+        if self.next_gives_up:  # between being given the turn and taking it
+            self.pieces[0].cancel()
+
+    async def finish(self) -> list[str]:
+        """Let go, and say in which order the work was done."""
+        self._released.set()
+        await self._first
+        await asyncio.gather(*self.pieces, return_exceptions=True)
+        return self.done
+
+
+def test_flows_take_turns_whoever_asks_most() -> None:
+    async def scenario(aside: Aside) -> None:
+        busy = Busy(aside)
+        await busy.ask("a", "a", "a", "a", "b", "b", "c")
+        assert await busy.finish() == ["a", "b", "c", "a", "b", "a", "a"]
+
+    played(scenario)
+
+
+def test_a_flow_that_comes_late_waits_for_one_turn_of_each_other() -> None:
+    async def scenario(aside: Aside) -> None:
+        busy = Busy(aside)
+        await busy.ask(*"a" * 50)
+        await busy.ask("late")
+        assert (await busy.finish()).index("late") == 1
+
+    played(scenario)
+
+
+def test_who_gives_up_takes_no_turn() -> None:
+    async def scenario(aside: Aside) -> None:
+        busy = Busy(aside)
+        await busy.ask("a", "b", "b", "c")
+        busy.pieces[0].cancel()
+        busy.pieces[1].cancel()
+        await asyncio.sleep(0)
+        assert await busy.finish() == ["b", "c"]
+
+    played(scenario)
+
+
+def test_a_turn_that_is_given_to_someone_who_gives_up_is_passed_on() -> None:
+    async def scenario(aside: Aside) -> None:
+        busy = Busy(aside)
+        await busy.ask("a", "b")
+        busy.next_gives_up = True
+        assert await busy.finish() == ["b"]
+        await busy.ask("c")
+        assert await busy.finish() == ["b", "c"]
+
+    played(scenario)
+
+
+def test_what_waits_is_forgotten_when_it_stops() -> None:
+    async def scenario(aside: Aside) -> None:
+        busy = Busy(aside)
+        await busy.ask("a", "b")
+        aside.stop()
+        assert await busy.finish() == []
+        assert all(piece.cancelled() for piece in busy.pieces)
+
+    played(scenario)
