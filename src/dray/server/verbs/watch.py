@@ -9,7 +9,6 @@ Upstream counterpart: apiserver pkg/endpoints/handlers/watch.go.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import Final
 
@@ -84,7 +83,6 @@ def _stream(
         timeout_seconds = call.services.entropy.uniform(TIMEOUT_SECONDS, 2 * TIMEOUT_SECONDS)
     else:
         timeout_seconds = float(timeout)
-    tasks: set[asyncio.Task[None]] = set()
 
     def start(channel: Channel) -> None:
         watcher.channel = channel
@@ -99,10 +97,7 @@ def _stream(
             return
         watcher.after = store.revision
         records = _present(call, selection)
-        begin = lanes.begin(watcher, records, marks_end=options.bookmarks)
-        task = asyncio.ensure_future(begin)
-        tasks.add(task)
-        task.add_done_callback(tasks.discard)
+        lanes.begin(watcher, records, marks_end=options.bookmarks)
 
     headers = (*_HEADERS, *warning_headers(call.warnings))
     return Stream(200, headers, start, lambda: lanes.finish(watcher))

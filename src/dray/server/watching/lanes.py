@@ -4,14 +4,17 @@ A commit reaches a lane as a batch. The lane makes its lines once, frames them o
 same bytes to all of its clients, so a hundred watchers cost one encoding and a hundred writes. A
 client that does not read is dropped, never waited for: its buffer is bounded.
 
-Everything runs on the event loop and nothing waits, so between a client's snapshot and its place in
-the lane no event is lost or seen twice. Upstream counterpart: the cacher's dispatching.
+Before it gets into its lane a client is told what was there or what it missed, in pieces and as
+fast as it reads. Its last piece is written and its place taken in one turn of the event loop, so
+that no event is lost or seen twice. Upstream counterpart: the cacher's dispatching.
 """
 
 from __future__ import annotations
 
+import asyncio
 import heapq
-from collections.abc import Callable, Hashable, Sequence
+import logging
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -32,13 +35,24 @@ BUFFERED_BYTES_MAX: Final = 16 * 1024 * 1024
 
 # Written in one go at the start; more goes out in pieces while the client reads.
 PIECE_BYTES_MAX: Final = 512 * 1024
-PIECE_PAUSE_SECONDS: Final = 0.01
+
+# How long until a client that has a piece unread is looked at again: soon, and then twice as long
+# each time. One that reads gets a hundred megabytes a second; one that does not costs little.
+PIECE_PAUSE_SECONDS: Final = 0.005
+PIECE_PAUSE_SECONDS_MAX: Final = 0.16
+
+# What a client that comes back may have missed. It keeps these values in memory until it has heard
+# of them, though history may have let go of them; and one that missed more is sooner up to date if
+# it lists again.
+BACKLOG_BYTES_MAX: Final = 256 * 1024 * 1024
 
 BOOKMARK_SECONDS: Final = 60.0
 
 # Watches that ended early leave their deadlines behind; beyond this many they are swept out.
 DEADLINES_SWEPT_MIN: Final = 1024
 TICK_SECONDS: Final = 1.0
+
+_LOGGER: Final = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -83,9 +97,16 @@ class Watcher:
 class _Lane:
     """Clients with equal interests."""
 
-    def __init__(self, interest: Interest, store: Store, drop: Callable[[Watcher], None]) -> None:
-        self._interest = interest
+    def __init__(
+        self,
+        interest: Interest,
+        store: Store,
+        drop: Callable[[Watcher], None],
+        broken: Callable[[_Lane], None],
+    ) -> None:
+        self.interest = interest
         self._drop = drop
+        self._broken = broken
         self.watchers: dict[Watcher, None] = {}
         prefix = interest.selection.prefix
         self._subscription: Subscription = store.watch(prefix, store.revision, self._deliver)
@@ -94,8 +115,17 @@ class _Lane:
         self._subscription.close()
 
     def _deliver(self, events: Sequence[Event]) -> None:
-        interest = self._interest
-        lines = lines_of(events, interest)
+        heard = False
+        try:
+            self._write(events)
+            heard = True
+        finally:
+            # The store ends the subscription of a sink that raises, and says why.
+            if not heard:
+                self._broken(self)
+
+    def _write(self, events: Sequence[Event]) -> None:
+        lines = list(lines_of(events, self.interest))
         if not lines:
             return
         chunk = b""
@@ -115,16 +145,40 @@ class _Lane:
                 self._drop(watcher)
 
 
-def lines_of(events: Sequence[Event], interest: Interest) -> list[tuple[int, bytes]]:
-    """What a client hears of these events."""
+def lines_of(events: Iterable[Event], interest: Interest) -> Iterator[tuple[int, bytes]]:
+    """What a client hears of these events, and at which revisions."""
     key, selection, show = interest.key, interest.selection, interest.show
-    lines = []
     for event in events:
         if key is None or event.key == key:
             text = line_of(event, selection, show)
             if text:
-                lines.append((event.revision, text))
-    return lines
+                yield event.revision, text
+
+
+def _pieces(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """The lines in as few pieces as may be written; all but the last one are full."""
+    piece: list[bytes] = []
+    size = 0
+    for text in lines:
+        piece.append(text)
+        size += len(text)
+        if size >= PIECE_BYTES_MAX:
+            yield b"".join(piece)
+            piece, size = [], 0
+    if piece:
+        yield b"".join(piece)
+
+
+def _write_some(watcher: Watcher, pieces: Iterator[bytes]) -> bool:
+    """Write as much as the client reads at once; whether that is all, and it is still there."""
+    for piece in pieces:
+        channel = watcher.channel
+        if channel is None:
+            return False
+        channel.write(piece)
+        if len(piece) >= PIECE_BYTES_MAX and channel.buffered > PIECE_BYTES_MAX:
+            return False
+    return watcher.is_open()
 
 
 class Lanes:
@@ -134,6 +188,9 @@ class Lanes:
         self._store = store
         self._clock = clock
         self._lanes: dict[Hashable, _Lane] = {}
+        # All of them; those that still hear what was there are in no lane yet.
+        self._watchers: dict[Watcher, None] = {}
+        self._beginnings: set[asyncio.Task[None]] = set()
         self._deadlines: list[tuple[float, int, Watcher]] = []
         self._sweep_at = DEADLINES_SWEPT_MIN
         self._serial = 0
@@ -141,31 +198,96 @@ class Lanes:
         self.dropped_count = 0
 
     def __len__(self) -> int:
-        return sum(len(lane.watchers) for lane in self._lanes.values())
+        return len(self._watchers)
 
     # Joining and leaving -----------------------------------------------------------------------
 
     def join(self, watcher: Watcher) -> None:
         """Hand over what happened since `watcher.after`, then everything as it happens.
 
-        Raises RevisionCompacted if that is no longer known.
+        Raises RevisionCompacted if that is no longer known, or too much.
         """
-        if watcher.after < self._store.revision:
-            self._catch_up(watcher)
+        self._start(watcher, self._backlog(watcher))
+
+    def begin(self, watcher: Watcher, records: Sequence[Record], *, marks_end: bool) -> None:
+        """Hand over what is there at `watcher.after`, its end, then go on as `join` does."""
+        self._start(watcher, _pieces(_present_lines(watcher, records, marks_end=marks_end)))
+
+    def _start(self, watcher: Watcher, pieces: Iterator[bytes]) -> None:
+        self._watchers[watcher] = None
+        begun = False
+        try:
+            rest = self._proceed(watcher, pieces)
+            if rest is not None:
+                task = asyncio.ensure_future(self._go_on(watcher, rest))
+                self._beginnings.add(task)
+                task.add_done_callback(self._begun)
+            begun = True
+        finally:
+            if not begun:
+                self.leave(watcher)
+
+    def _proceed(self, watcher: Watcher, pieces: Iterator[bytes]) -> Iterator[bytes] | None:
+        """Write while the client reads; what is left, or None once it is in its lane."""
+        while _write_some(watcher, pieces):
+            if watcher.after >= self._store.revision:
+                self._take_place(watcher)
+                return None
+            pieces = self._backlog(watcher)
+        return pieces
+
+    async def _go_on(self, watcher: Watcher, pieces: Iterator[bytes]) -> None:
+        rest: Iterator[bytes] | None = pieces
+        begun = False
+        try:
+            while rest is not None and await self._has_room(watcher):
+                rest = self._proceed(watcher, rest)
+            begun = True
+        except RevisionCompacted as error:
+            self.fail(watcher, expired(error))
+            begun = True
+        finally:
+            if not begun:
+                self.drop(watcher)
+
+    def _begun(self, task: asyncio.Task[None]) -> None:
+        self._beginnings.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            _LOGGER.error("a watch was dropped while it began: %s", error, exc_info=error)
+
+    async def _has_room(self, watcher: Watcher) -> bool:
+        """Wait until the client has read most of what it was sent; False if it has left."""
+        pause = PIECE_PAUSE_SECONDS
+        while watcher.channel is not None:
+            if watcher.channel.buffered <= PIECE_BYTES_MAX:
+                return True
+            await self._clock.sleep(pause)
+            pause = min(2 * pause, PIECE_PAUSE_SECONDS_MAX)
+        return False
+
+    def _backlog(self, watcher: Watcher) -> Iterator[bytes]:
+        """What a client has missed, which it is then taken to have heard."""
+        if watcher.after >= self._store.revision:
+            return iter(())
+        missed: list[Event] = []
+        prefix, key = watcher.interest.selection.prefix, watcher.interest.key
+        self._store.watch(prefix, watcher.after, missed.extend).close()
+        if key is not None:
+            missed = [event for event in missed if event.key == key]
+        size = sum([len(event.record.value) for event in missed if event.record is not None])
+        if size > BACKLOG_BYTES_MAX:
+            raise RevisionCompacted(watcher.after, oldest=self._store.revision)
+        watcher.after = self._store.revision
+        return _pieces(text for _revision, text in lines_of(missed, watcher.interest))
+
+    def _take_place(self, watcher: Watcher) -> None:
         interest = watcher.interest
         lane = self._lanes.get(interest.lane)
         if lane is None:
-            lane = self._lanes[interest.lane] = _Lane(interest, self._store, self.drop)
+            lane = _Lane(interest, self._store, self.drop, self._break)
+            self._lanes[interest.lane] = lane
         lane.watchers[watcher] = None
-
-    def _catch_up(self, watcher: Watcher) -> None:
-        missed: list[Event] = []
-        prefix = watcher.interest.selection.prefix
-        self._store.watch(prefix, watcher.after, missed.extend).close()
-        text = b"".join([text for _revision, text in lines_of(missed, watcher.interest)])
-        if text and watcher.channel is not None:
-            watcher.channel.write(text)
-        watcher.after = self._store.revision
 
     def expire_at(self, watcher: Watcher, deadline: float) -> None:
         """End the watch properly at this monotonic time."""
@@ -180,6 +302,7 @@ class Lanes:
     def leave(self, watcher: Watcher) -> None:
         """Forget a client; leaving twice is fine."""
         watcher.channel = None
+        self._watchers.pop(watcher, None)
         lane = self._lanes.get(watcher.interest.lane)
         if lane is None:
             return
@@ -196,6 +319,14 @@ class Lanes:
         if channel is not None:
             channel.abort()
 
+    def _break(self, lane: _Lane) -> None:
+        """Drop everyone in a lane that missed an event: they know no more how things are."""
+        resource = lane.interest.served.resource
+        count = len(lane.watchers)
+        _LOGGER.error("%d watches of %s dropped: an event had no line", count, resource.plural)
+        for watcher in list(lane.watchers):
+            self.drop(watcher)
+
     def finish(self, watcher: Watcher) -> None:
         """End a watch properly."""
         channel = watcher.channel
@@ -211,43 +342,10 @@ class Lanes:
 
     def finish_all(self, group: str, plural: str) -> None:
         """End every watch of a resource properly, in all its versions."""
-        for lane in list(self._lanes.values()):
-            for watcher in list(lane.watchers):
-                resource = watcher.interest.served.resource
-                if (resource.group, resource.plural) == (group, plural):
-                    self.finish(watcher)
-
-    # The start of a watch ----------------------------------------------------------------------
-
-    async def begin(self, watcher: Watcher, records: Sequence[Record], *, marks_end: bool) -> None:
-        """Send what is there, piece by piece as the client reads, then go over to what happens."""
-        revision = watcher.after
-        channel = watcher.channel
-        piece: list[bytes] = []
-        size = 0
-        for record in records:
-            text = added_line(record, watcher.interest.show)
-            piece.append(text)
-            size += len(text)
-            if size < PIECE_BYTES_MAX:
-                continue
-            if channel is None or not watcher.is_open():
-                return
-            channel.write(b"".join(piece))
-            piece, size = [], 0
-            while watcher.is_open() and channel.buffered > PIECE_BYTES_MAX:
-                await self._clock.sleep(PIECE_PAUSE_SECONDS)
-        if channel is None or not watcher.is_open():
-            return
-        if marks_end:
-            name = watcher.interest.name
-            piece.append(bookmark_line(*name, revision, initial_events_end=True))
-        if piece:
-            channel.write(b"".join(piece))
-        try:
-            self.join(watcher)
-        except RevisionCompacted as error:
-            self.fail(watcher, expired(error))
+        for watcher in list(self._watchers):
+            resource = watcher.interest.served.resource
+            if (resource.group, resource.plural) == (group, plural):
+                self.finish(watcher)
 
     # Keeping order -----------------------------------------------------------------------------
 
@@ -290,9 +388,18 @@ class Lanes:
 
     def close(self) -> None:
         """End every watch properly."""
-        for lane in list(self._lanes.values()):
-            for watcher in list(lane.watchers):
-                self.finish(watcher)
+        for watcher in list(self._watchers):
+            self.finish(watcher)
+
+
+def _present_lines(
+    watcher: Watcher, records: Sequence[Record], *, marks_end: bool
+) -> Iterator[bytes]:
+    revision = watcher.after
+    for record in records:
+        yield added_line(record, watcher.interest.show)
+    if marks_end:
+        yield bookmark_line(*watcher.interest.name, revision, initial_events_end=True)
 
 
 def expired(error: RevisionCompacted) -> Expired:

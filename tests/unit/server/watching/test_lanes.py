@@ -11,6 +11,7 @@ from dray.errors import RevisionCompacted
 from dray.server.registry import Registry
 from dray.server.selection import select
 from dray.server.watching.lanes import (
+    BACKLOG_BYTES_MAX,
     BOOKMARK_SECONDS,
     BUFFERED_BYTES_MAX,
     PIECE_BYTES_MAX,
@@ -249,7 +250,7 @@ def test_what_is_there_comes_first_then_its_end_then_what_happens() -> None:
         there = [await shop.put("p"), await shop.put("q")]
         watcher = shop.watcher(bookmarks=True)
         records = shop.store.range(PREFIX).records
-        await shop.lanes.begin(watcher, records, marks_end=True)
+        shop.lanes.begin(watcher, records, marks_end=True)
         after = await shop.put("r")
         lines = bytes(wire(watcher).data).splitlines()
         assert revisions(wire(watcher).data) == [*there, after]
@@ -275,13 +276,13 @@ def test_a_large_beginning_waits_for_its_reader_and_loses_nothing() -> None:
         end = wire(watcher)
         end.unread_bytes = PIECE_BYTES_MAX + 1
         records = shop.store.range(PREFIX).records
-        begun = asyncio.create_task(shop.lanes.begin(watcher, records, marks_end=False))
+        shop.lanes.begin(watcher, records, marks_end=False)
         await turns()
         assert revisions(end.data) == there[:1]
         meanwhile = await shop.put("s")
         end.unread_bytes = 0
         shop.clock.advance(PIECE_PAUSE_SECONDS)
-        await begun
+        await turns()
         after = await shop.put("t")
         assert revisions(end.data) == [*there, meanwhile, after]
 
@@ -296,14 +297,210 @@ def test_a_client_that_leaves_in_the_middle_is_not_waited_for() -> None:
         object.__setattr__(watcher.interest, "show", big(shop))
         wire(watcher).unread_bytes = PIECE_BYTES_MAX + 1
         records = shop.store.range(PREFIX).records
-        begun = asyncio.create_task(shop.lanes.begin(watcher, records, marks_end=True))
+        shop.lanes.begin(watcher, records, marks_end=True)
         await turns()
         shop.lanes.leave(watcher)
         shop.clock.advance(PIECE_PAUSE_SECONDS)
-        await begun
+        await turns()
         assert len(shop.lanes) == 0
 
     run(scenario)
+
+
+def test_a_large_backlog_waits_for_its_reader_and_loses_nothing() -> None:
+    async def scenario(shop: Shop) -> None:
+        missed = [await shop.put(name) for name in "pqr"]
+        watcher = shop.watcher(after=1)
+        object.__setattr__(watcher.interest, "show", big(shop))
+        end = wire(watcher)
+        end.unread_bytes = PIECE_BYTES_MAX + 1
+        shop.lanes.join(watcher)
+        assert revisions(end.data) == missed[:1]
+        await turns()
+        meanwhile = [await shop.put("s"), await shop.put("p")]
+        assert revisions(end.data) == missed[:1]
+        end.unread_bytes = 0
+        shop.clock.advance(PIECE_PAUSE_SECONDS)
+        await turns()
+        after = await shop.put("t")
+        assert revisions(end.data) == [*missed, *meanwhile, after]
+
+    run(scenario)
+
+
+def test_who_missed_too_much_has_to_list_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dray.server.watching.lanes.BACKLOG_BYTES_MAX", 8)
+
+    async def scenario(shop: Shop) -> None:
+        for name in "pq":
+            await shop.put(name)
+        most = shop.watcher(after=1)
+        shop.lanes.join(most)
+        assert revisions(wire(most).data) == [2, 3]
+        await shop.put("r")
+        with pytest.raises(RevisionCompacted):
+            shop.lanes.join(shop.watcher(after=1))
+        assert len(shop.lanes) == 1
+
+    assert BACKLOG_BYTES_MAX > BUFFERED_BYTES_MAX
+    run(scenario)
+
+
+def test_history_that_goes_while_a_client_reads_is_said_so() -> None:
+    async def scenario(shop: Shop) -> None:
+        for name in "pqr":
+            await shop.put(name)
+        watcher = shop.watcher(after=1)
+        object.__setattr__(watcher.interest, "show", big(shop))
+        end = wire(watcher)
+        end.unread_bytes = PIECE_BYTES_MAX + 1
+        shop.lanes.join(watcher)
+        await turns()
+        for name in "stu":
+            await shop.put(name)
+        await shop.store.compact(shop.store.revision)
+        end.unread_bytes = 0
+        shop.clock.advance(PIECE_PAUSE_SECONDS)
+        await turns()
+        assert revisions(end.data) == [2, 3, 4]
+        assert b'"type":"ERROR"' in end.data
+        assert b'"code":410' in end.data
+        assert end.closed
+        assert len(shop.lanes) == 0
+
+    run(scenario)
+
+
+def test_a_client_whose_buffer_overflows_at_once_takes_no_place() -> None:
+    async def scenario(shop: Shop) -> None:
+        await shop.put("p")
+        watcher = shop.watcher(after=1)
+
+        class Overflowing(Wire):
+            def write(self, data: bytes) -> None:
+                del data
+                shop.lanes.finish(watcher)
+
+        watcher.channel = Overflowing()
+        shop.lanes.join(watcher)
+        await turns()
+        await shop.put("q")
+        assert len(shop.lanes) == 0
+        assert shop.shown == 1
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("end_all", ["kind", "server"])
+def test_those_who_still_hear_what_was_there_are_ended_too(end_all: str) -> None:
+    async def scenario(shop: Shop) -> None:
+        for name in "pqr":
+            await shop.put(name)
+        watcher = shop.watcher()
+        object.__setattr__(watcher.interest, "show", big(shop))
+        end = wire(watcher)
+        end.unread_bytes = PIECE_BYTES_MAX + 1
+        shop.lanes.begin(watcher, shop.store.range(PREFIX).records, marks_end=True)
+        assert len(shop.lanes) == 1
+        if end_all == "kind":
+            shop.lanes.finish_all("", "pods")
+        else:
+            shop.lanes.close()
+        assert end.closed
+        assert not end.aborted
+        assert len(shop.lanes) == 0
+
+    run(scenario)
+
+
+def test_a_client_that_does_not_read_is_looked_at_ever_less() -> None:
+    async def scenario(shop: Shop) -> None:
+        for name in "pq":
+            await shop.put(name)
+        watcher = shop.watcher()
+        object.__setattr__(watcher.interest, "show", big(shop))
+        looks = 0
+
+        class Stalled(Wire):
+            @property
+            def buffered(self) -> int:
+                nonlocal looks
+                looks += 1
+                return PIECE_BYTES_MAX + 1
+
+        watcher.channel = Stalled()
+        shop.lanes.begin(watcher, shop.store.range(PREFIX).records, marks_end=False)
+        for _each in range(200):
+            await turns()
+            shop.clock.advance(PIECE_PAUSE_SECONDS)
+        assert 5 <= looks <= 15
+        shop.lanes.finish(watcher)
+
+    run(scenario)
+
+
+# What goes wrong -------------------------------------------------------------------------------
+
+
+def broken_at(revision: int) -> Callable[[bytes, int], bytes]:
+    def show(value: bytes, at: int) -> bytes:
+        if at == revision:
+            raise ValueError(value)
+        return b'{"revision":%d,"x":"%b"}' % (at, b"x" * PIECE_BYTES_MAX)
+
+    return show
+
+
+def test_who_missed_an_event_is_dropped_and_hears_no_bookmarks(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def scenario(shop: Shop) -> None:
+        broken = [shop.watcher(bookmarks=True) for _each in range(2)]
+        ends = [wire(watcher) for watcher in broken]
+        for watcher in broken:
+            object.__setattr__(watcher.interest, "show", broken_at(3))
+            shop.lanes.join(watcher)
+        other = shop.watcher(form="other")
+        shop.lanes.join(other)
+        for name in "pqr":
+            await shop.put(name)
+        assert [end.aborted for end in ends] == [True, True]
+        assert [revisions(end.data) for end in ends] == [[2], [2]]
+        assert revisions(wire(other).data) == [2, 3, 4]
+        shop.clock.advance(BOOKMARK_SECONDS)
+        shop.lanes.tick()
+        assert not any(b"BOOKMARK" in end.data for end in ends)
+        assert len(shop.lanes) == 1
+        again = shop.watcher()
+        shop.lanes.join(again)
+        await shop.put("s")
+        assert revisions(wire(again).data) == [5]
+
+    run(scenario)
+    assert "2 watches of pods dropped" in caplog.text
+
+
+def test_a_beginning_that_fails_ends_the_watch(caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario(shop: Shop) -> None:
+        for name in "pqr":
+            await shop.put(name)
+        watcher = shop.watcher(after=1)
+        object.__setattr__(watcher.interest, "show", broken_at(3))
+        end = wire(watcher)
+        end.unread_bytes = PIECE_BYTES_MAX + 1
+        shop.lanes.join(watcher)
+        end.unread_bytes = 0
+        await turns()
+        assert end.aborted
+        assert len(shop.lanes) == 0
+        at_once = shop.watcher(after=2)
+        object.__setattr__(at_once.interest, "show", broken_at(3))
+        with pytest.raises(ValueError, match="q"):
+            shop.lanes.join(at_once)
+        assert len(shop.lanes) == 0
+
+    run(scenario)
+    assert "dropped while it began" in caplog.text
 
 
 # Keeping order ---------------------------------------------------------------------------------
@@ -351,12 +548,12 @@ def test_a_watch_that_has_not_said_everything_ends_without_a_bookmark() -> None:
         end = wire(watcher)
         end.unread_bytes = PIECE_BYTES_MAX + 1
         records = shop.store.range(PREFIX).records
-        begun = asyncio.create_task(shop.lanes.begin(watcher, records, marks_end=True))
+        shop.lanes.begin(watcher, records, marks_end=True)
         shop.lanes.expire_at(watcher, shop.clock.monotonic() + 1)
         await turns()
         shop.clock.advance(1)
         shop.lanes.tick()
-        await begun
+        await turns()
         assert end.closed
         assert b'"BOOKMARK"' not in end.data
 
