@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any, Final
 
 import click
 
+import dray
 from dray.cli.errors import CommandError
 from dray.cli.gates import feature_gates_option, parse_gates
 from dray.cli.operations import operations_options, parse_operations
@@ -24,6 +26,8 @@ from dray.server.runtime_config import parse_runtime_config
 from dray.server.server import Server, Settings
 from dray.server.user import SYSTEM_MASTERS
 from dray.store.sqlite import SQLiteStore
+
+_log = logging.getLogger(__name__)
 
 __all__ = ["DEFAULT_DATA_DIR", "DEFAULT_PORT", "command"]
 
@@ -124,11 +128,21 @@ def _versions(runtime_config: str) -> Callable[[str, str], bool] | None:
 async def _serve(data_dir: Path, settings: Settings, kubeconfig: Path) -> None:
     clock, entropy = SystemClock(), SystemEntropy()
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not kubeconfig.parent.is_dir():
+        # A misspelt path must not become a directory with an administrator's key in it.
+        raise CommandError(f"--kubeconfig {kubeconfig}: there is no directory {kubeconfig.parent}")
     store = SQLiteStore.open(data_dir / DATABASE)
+    _log.info(
+        "dray %s opened %s: revision %d, %d objects",
+        dray.__version__,
+        data_dir / DATABASE,
+        store.revision,
+        store.count(""),
+    )
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
+        loop.add_signal_handler(number, _stop, stop, number)
     try:
         server = Server(store, settings, clock, entropy)
         await server.start()
@@ -151,3 +165,9 @@ async def _serve(data_dir: Path, settings: Settings, kubeconfig: Path) -> None:
         raise CommandError(str(error)) from error
     finally:
         await store.close()
+        _log.info("stopped at revision %d", store.revision)
+
+
+def _stop(stop: asyncio.Event, number: signal.Signals) -> None:
+    _log.info("stopping on %s", number.name)
+    stop.set()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import ssl
 from pathlib import Path
 from typing import Final
@@ -89,7 +90,10 @@ class Listener:
                 )
         except OSError as error:
             where = self._path or f"{self._host}:{self._port}"
-            raise ConfigurationError(f"cannot listen at {where}: {error}") from error
+            why = error.strerror or str(error)
+            if error.errno == errno.EADDRINUSE:
+                why = "address already in use; choose another port"
+            raise ConfigurationError(f"cannot listen at {where}: {why}") from error
         if self._path is not None:
             self._path.chmod(SOCKET_MODE)
         else:

@@ -115,8 +115,8 @@ def _unusable(document: dict[str, Any], why: str) -> Invalid:
     return Invalid("", "", "", [error])
 
 
-# Enough to recognise the object by.
-_SHOWN: Final = 2048
+# Enough to recognise the object by; what is wrong comes after it.
+_SHOWN: Final = 200
 
 
 # Server-side apply -----------------------------------------------------------------------------
