@@ -2,8 +2,8 @@
 
 Every namespace gets an account and the certificate to trust, without which no pod would be admitted
 to it; roles that gather others are written out, for people to read. Both look at what is there, not
-at what happened, so nothing is missed. Upstream counterparts: the serviceaccount,
-root-ca-cert-publisher and clusterrole-aggregation controllers.
+at what happened, so nothing is missed; what a namespace refuses is tried again. Upstream
+counterparts: the serviceaccount, root-ca-cert-publisher and clusterrole-aggregation controllers.
 """
 
 from __future__ import annotations
@@ -14,11 +14,14 @@ from collections.abc import Sequence
 from typing import Final
 
 from dray.api.core import ConfigMap, Namespace, ServiceAccount
-from dray.api.meta import Object, ObjectMeta
+from dray.api.meta import ObjectMeta
 from dray.api.rbac import ClusterRole
+from dray.api.wire import replace
+from dray.clock import Clock, SystemClock
 from dray.errors import APIError
 from dray.server.auth.aggregation import stale_aggregates
 from dray.server.bootstrap import ensure
+from dray.server.chores import Chores
 from dray.server.internal import Internal
 from dray.server.registry import prefix_of
 from dray.server.state import State
@@ -35,12 +38,20 @@ DEFAULT_ACCOUNT: Final = "default"
 class NamespaceKeeper:
     """Gives every namespace its default account and the certificate to trust."""
 
-    def __init__(self, internal: Internal, state: State, store: Store, authority: str) -> None:
+    def __init__(
+        self,
+        internal: Internal,
+        state: State,
+        store: Store,
+        authority: str,
+        clock: Clock | None = None,
+    ) -> None:
+        """The clock, the machine's unless another is given, says when to try again."""
         self._internal = internal
         self._state = state
         self._store = store
         self._authority = authority
-        self._waiting: asyncio.Queue[str] = asyncio.Queue()
+        self._chores = Chores(clock or SystemClock())
 
     async def welcome(self, namespace: Namespace) -> None:
         """Furnish a new namespace before its creator hears of it: its first pod may follow."""
@@ -58,9 +69,9 @@ class NamespaceKeeper:
         ]
         try:
             for namespace in self._state.list(Namespace):
-                await self._furnish(namespace.metadata.name)
+                self._chores.add(namespace.metadata.name)
             while True:
-                await self._furnish(await self._waiting.get())
+                await self._furnish(await self._chores.take())
         finally:
             for subscription in subscriptions:
                 subscription.close()
@@ -70,29 +81,45 @@ class NamespaceKeeper:
             _group, plural, rest = event.key.split("/", 2)
             if plural == "namespaces":
                 if event.previous is None:
-                    self._waiting.put_nowait(rest)
+                    self._chores.add(rest)
                 continue
             namespace, name = rest.split("/", 1)
-            if event.record is None and name in (DEFAULT_ACCOUNT, ROOT_CA_CONFIG_MAP):
-                self._waiting.put_nowait(namespace)
+            # An account is anybody's to change, the certificate is not.
+            lost = plural == "serviceaccounts" and name == DEFAULT_ACCOUNT and event.record is None
+            if lost or (plural == "configmaps" and name == ROOT_CA_CONFIG_MAP):
+                self._chores.add(namespace)
 
     async def _furnish(self, name: str) -> None:
         namespace = self._state.get(Namespace, name)
         if namespace is None or namespace.metadata.deletion_timestamp is not None:
+            self._chores.succeeded(name)  # nothing is missing from it any more
             return
-        objects: tuple[Object, ...] = (
-            ServiceAccount(metadata=ObjectMeta(name=DEFAULT_ACCOUNT, namespace=name)),
-            ConfigMap(
-                metadata=ObjectMeta(name=ROOT_CA_CONFIG_MAP, namespace=name),
-                data={"ca.crt": self._authority},
-            ),
-        )
-        for obj in objects:
+        refused = False
+        for furnish in (self._give_account, self._publish):
             try:
-                await ensure(self._internal, self._state, obj)
+                await furnish(name)
             except APIError as error:
-                # The namespace may be going away, or full; both end by themselves.
-                _log.info("namespace %s did not get its %s: %s", name, obj.kind, error)
+                # It may be full, or about to go away.
+                _log.info("namespace %s did not get all it should: %s", name, error)
+                refused = True
+        if refused:
+            self._chores.failed(name)
+        else:
+            self._chores.succeeded(name)
+
+    async def _give_account(self, namespace: str) -> None:
+        account = ServiceAccount(metadata=ObjectMeta(name=DEFAULT_ACCOUNT, namespace=namespace))
+        await ensure(self._internal, self._state, account)
+
+    async def _publish(self, namespace: str) -> None:
+        """See to it that the certificate to trust is there, and is the one."""
+        data = {"ca.crt": self._authority}
+        stored = self._state.get(ConfigMap, ROOT_CA_CONFIG_MAP, namespace)
+        if stored is None:
+            metadata = ObjectMeta(name=ROOT_CA_CONFIG_MAP, namespace=namespace)
+            await ensure(self._internal, self._state, ConfigMap(metadata=metadata, data=data))
+        elif stored.data != data:
+            await self._internal.update(replace(stored, data=data))
 
 
 class RoleKeeper:

@@ -23,7 +23,9 @@ async def kept(api: Api, *, roles: bool = False) -> AsyncIterator[None]:
     if roles:
         keeper = RoleKeeper(internal, services.state, services.store)
     else:
-        keeper = NamespaceKeeper(internal, services.state, services.store, "the certificate")
+        keeper = NamespaceKeeper(
+            internal, services.state, services.store, "the certificate", api.clock
+        )
     running = asyncio.create_task(keeper.run())
     await api.settle()
     try:
@@ -82,7 +84,7 @@ async def test_a_namespace_that_ends_gets_nothing_more(api: Api) -> None:
 
 
 @served()
-async def test_a_namespace_that_takes_nothing_is_left_alone(api: Api) -> None:
+async def test_a_namespace_that_takes_nothing_is_asked_again_later(api: Api) -> None:
     await api.made(NAMESPACES, {"metadata": {"name": "zoo"}})
     quotas = f"{NAMESPACES}/zoo/resourcequotas"
     hard = {"count/serviceaccounts": "0"}
@@ -96,6 +98,32 @@ async def test_a_namespace_that_takes_nothing_is_left_alone(api: Api) -> None:
         await api.delete(ACCOUNT)
         await api.settle()
         assert (await api.get(ACCOUNT)).status == 200
+        await api.delete(f"{quotas}/q")
+        api.clock.advance(1)
+        await api.settle()
+        assert (await api.get(f"{NAMESPACES}/zoo/serviceaccounts/default")).status == 200
+
+
+@served()
+async def test_a_certificate_that_somebody_changed_is_put_back(api: Api) -> None:
+    async with kept(api):
+        for data in ({"ca.crt": "another"}, {"ca.crt": None}, {"more": "text"}):
+            assert (await api.patch(CERTIFICATE, {"data": data})).status == 200
+            await api.settle()
+            assert (await api.get(CERTIFICATE)).json["data"] == {"ca.crt": "the certificate"}
+        before = api.store.revision
+        await api.patch(CERTIFICATE, {"metadata": {"labels": {"a": "b"}}})
+        await api.settle()
+        assert api.store.revision == before + 1
+
+
+@served()
+async def test_a_changed_account_is_left_alone(api: Api) -> None:
+    async with kept(api):
+        await api.patch(ACCOUNT, {"automountServiceAccountToken": False})
+        before = api.store.revision
+        await api.settle()
+        assert api.store.revision == before
 
 
 # Roles -----------------------------------------------------------------------------------------
