@@ -26,13 +26,12 @@ from dray.api.meta import DeleteOptions
 from dray.api.wire import Time, replace
 from dray.errors import (
     APIError,
-    Conflict,
     DecodeError,
     InternalError,
-    RevisionConflict,
     StoreError,
 )
 from dray.server.call import Call
+from dray.server.chores import Chores
 from dray.server.custom.definition_status import (
     is_accepted,
     is_established,
@@ -61,9 +60,6 @@ _GROUP: Final = "apiextensions.k8s.io"
 _PLURAL: Final = "customresourcedefinitions"
 _PREFIX: Final = prefix_of(_GROUP, _PLURAL)
 
-# How long to wait after the store refused a write: until its disk is emptied, more or less.
-RETRY_SECONDS: Final = 1.0
-
 _REQUEST: Final = Request("PUT", "/", {}, {"user-agent": "dray"}, b"", Peer("internal"))
 
 # Who owns the status of definitions everywhere: upstream's controllers, at the version we are like.
@@ -88,9 +84,7 @@ class DefinitionKeeper:
         self._services = services
         self._changed = changed
         self._defined: dict[str, _Defined] = {}
-        # Definitions to look at, each once however often it changed.
-        self._waiting: dict[str, None] = {}
-        self._woken = asyncio.Event()
+        self._chores = Chores(services.clock)  # definitions to look at
         self._emptying: dict[str, Subscription] = {}
         served = services.registry.find(_GROUP, "v1", _PLURAL)
         if served is None or served.model is None:
@@ -118,23 +112,26 @@ class DefinitionKeeper:
         try:
             for record in store.range(_PREFIX).records:
                 self._serve(record, since=record.revision)
-                self._wake(_name(record.key))
+                self._chores.add(_name(record.key))
             while True:
-                await self._woken.wait()
-                name = next(iter(self._waiting), None)
-                if name is None:
-                    self._woken.clear()
-                    continue
-                del self._waiting[name]
-                await self._sync(name)
+                await self._attempt(await self._chores.take())
         finally:
             subscription.close()
             for emptying in self._emptying.values():
                 emptying.close()
+            self._emptying.clear()
 
-    def _wake(self, name: str) -> None:
-        self._waiting[name] = None
-        self._woken.set()
+    async def _attempt(self, name: str) -> None:
+        """Bring one up to date; whatever is wrong with it holds up no other."""
+        task = asyncio.ensure_future(self._sync(name))
+        try:
+            await asyncio.wait([task])
+        finally:
+            task.cancel()
+        why = None if task.cancelled() else task.exception()
+        if why is not None:
+            _log.error("definition %s cannot be brought up to date", name, exc_info=why)
+            self._chores.failed(name)
 
     # What is served ----------------------------------------------------------------------------
 
@@ -146,7 +143,7 @@ class DefinitionKeeper:
                 self._reconsider(name)
             else:
                 self._serve(event.record, since=event.revision)
-            self._wake(name)
+            self._chores.add(name)
 
     def _serve(self, record: Record, *, since: int) -> None:
         definition = self._load(record)
@@ -188,13 +185,14 @@ class DefinitionKeeper:
         for record in self._services.store.range(_PREFIX).records:
             other = _name(record.key)
             if other != name and other.partition(".")[2] == group:
-                self._wake(other)
+                self._chores.add(other)
 
     # What the status says ----------------------------------------------------------------------
 
     async def _sync(self, name: str) -> None:
         record = self._services.store.head(key_of(_PREFIX, "", name))
         if record is None:
+            self._chores.succeeded(name)
             return
         definition = self._load(record)
         try:
@@ -204,10 +202,9 @@ class DefinitionKeeper:
                 await self._name(record, definition)
         except (APIError, StoreError) as error:
             _log.info("definition %s was not brought up to date: %s", name, error)
-            if not isinstance(error, (Conflict, RevisionConflict)):
-                await self._services.clock.sleep(RETRY_SECONDS)
-                self._wake(name)
-            # Otherwise somebody else wrote, and that write brings us here again.
+            self._chores.failed(name)
+        else:
+            self._chores.succeeded(name)
 
     async def _name(self, record: Record, definition: CustomResourceDefinition) -> None:
         now = self._now()
@@ -280,26 +277,38 @@ class DefinitionKeeper:
     async def _delete_objects(self, definition: CustomResourceDefinition) -> bool:
         """Delete them all; whether some have to wait."""
         name = definition.metadata.name
-        served = self._services.registry.defined(name)
-        if not served:
-            raise InternalError(f"{name} is established but not served")
-        prefix, store = served[0].prefix, self._services.store
+        spec, store = definition.spec, self._services.store
+        prefix = prefix_of(spec.group, spec.names.plural)
         if name not in self._emptying:
             again = self._again(name)
             self._emptying[name] = store.watch(prefix, store.revision, again)
-        for record in store.range(prefix).records:
+        records = store.range(prefix).records
+        if not records:
+            return False
+        served = self._as_stored(definition)
+        for record in records:
             head = store.head(record.key)
             if head is None:
                 continue
             namespace, _, object_name = record.key.removeprefix(prefix).rpartition("/")
-            call = self._call(served[0], "delete", namespace=namespace, name=object_name)
+            call = self._call(served, "delete", namespace=namespace, name=object_name)
             await delete_object(call, head, DeleteOptions(), self._now())
         return bool(store.range(prefix, limit=1).records)
+
+    def _as_stored(self, definition: CustomResourceDefinition) -> Served:
+        """The version objects are stored at, which clients need not be served."""
+        before = self._defined.get(definition.metadata.name)
+        since = self._services.store.revision if before is None else before.since
+        stored = tuple(
+            replace(each, served=True) for each in definition.spec.versions or () if each.storage
+        )
+        alone = replace(definition, spec=replace(definition.spec, versions=stored))
+        return next(served_versions(alone, CustomKind(definition, since=since)))
 
     def _again(self, name: str) -> Callable[[Sequence[Event]], None]:
         def note(events: Sequence[Event]) -> None:
             if any(event.record is None for event in events):
-                self._wake(name)
+                self._chores.add(name)
 
         return note
 

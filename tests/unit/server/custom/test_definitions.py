@@ -5,8 +5,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import pytest
+
 from dray.api.apiextensions import CUSTOM_RESOURCE_CLEANUP_FINALIZER
+from dray.errors import InternalError, StoreUnavailable
 from dray.server.custom.definitions import DefinitionKeeper
+from dray.store.memory import MemoryStore
 from tests.unit.server.custom.definitions import (
     DEFINITIONS,
     SIZE,
@@ -232,3 +236,64 @@ def test_a_stored_definition_that_cannot_be_read_is_not_served() -> None:
         await again.server.stop()
 
     asyncio.run(main())
+
+
+@served()
+async def test_a_definition_nobody_is_served_goes_with_what_is_stored_of_it(api: Api) -> None:
+    async with kept(api):
+        await api.made(DEFINITIONS, definition())
+        await api.made(WIDGETS, widget())
+        stored = (await api.get(NAME)).json
+        stored["spec"]["versions"][0]["served"] = False
+        assert (await api.put(NAME, stored)).status == 200
+        await api.settle()
+        assert (await api.get(WIDGETS)).status == 404
+        await api.delete(NAME)
+        await api.settle()
+        assert (await api.get(NAME)).status == 404
+        assert api.store.range("example.com/").records == []
+
+
+@served()
+async def test_a_definition_that_was_never_served_can_be_deleted(api: Api) -> None:
+    async with kept(api):
+        await api.made(DEFINITIONS, definition(served=False))
+        await api.delete(NAME)
+        await api.settle()
+        assert (await api.get(NAME)).status == 404
+
+
+class Refusing(MemoryStore):
+    """A store that has trouble with one key, of which everything was expected but this."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.error: Exception | None = None
+
+    async def delete(self, key: str, *, expected: int | None = None) -> int | None:
+        if self.error is not None and key.startswith("example.com/widgets/"):
+            raise self.error
+        return await super().delete(key, expected=expected)
+
+
+@pytest.mark.parametrize(
+    "error", [InternalError("a bug"), ZeroDivisionError(), StoreUnavailable("the disk is full")]
+)
+@served(store=Refusing)
+async def test_a_definition_in_trouble_holds_up_no_other(api: Api, error: Exception) -> None:
+    assert isinstance(api.store, Refusing)
+    async with kept(api):
+        await api.made(DEFINITIONS, definition())
+        await api.made(DEFINITIONS, definition(plural="others", kind="Other"))
+        await api.made(WIDGETS, widget())
+        api.store.error = error
+        await api.delete(NAME)
+        await api.settle()
+        await api.delete(f"{DEFINITIONS}/others.example.com")
+        await api.settle()
+        assert (await api.get(f"{DEFINITIONS}/others.example.com")).status == 404
+        assert (await api.get(NAME)).status == 200
+        api.store.error = None
+        api.clock.advance(60)
+        await api.settle()
+        assert (await api.get(NAME)).status == 404
