@@ -9,6 +9,8 @@ Upstream counterparts: pkg/registry/rbac escalation_check.go and the policybased
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import islice
 from typing import Any, Final, TypeAlias
 
 from dray.api.equality import semantically_equal
@@ -25,11 +27,23 @@ from dray.api.rbac import (
 from dray.api.wire import replace
 from dray.errors import Forbidden, quote
 from dray.server.auth.chain import Authorizer, forbid
-from dray.server.auth.policy import compact, describe, missing
+from dray.server.auth.policy import (
+    STEPS_MAX,
+    compact,
+    describe,
+    permission_count,
+    single_permissions,
+    uncovered,
+)
 from dray.server.auth.rbac import RBACAuthorizer
 from dray.server.user import SYSTEM_MASTERS, Attributes, User
 
 __all__ = ["check_escalation"]
+
+# What a refusal lists at most. The widest default role, `admin`, is some four hundred permissions.
+LISTED_PERMISSIONS_MAX: Final = 1_000
+# Words may be of any length, and each is repeated in many permissions.
+LISTED_CHARS_MAX: Final = 128 * 1024
 
 _Grant: TypeAlias = Role | ClusterRole | RoleBinding | ClusterRoleBinding
 
@@ -90,7 +104,7 @@ def _check_role(
     if not _gathers(new) and not _gathers(old):
         return
     held, _ = rules.rules_for(user)
-    if missing(held, _EVERYTHING):
+    if uncovered(held, _EVERYTHING) != []:
         raise _forbidden(new, "must have cluster-admin privileges to use the aggregationRule")
 
 
@@ -122,10 +136,16 @@ def _check_rules(
     user: User, new: _Grant, granted: tuple[PolicyRule, ...], rules: RBACAuthorizer
 ) -> None:
     held, problems = rules.rules_for(user, new.metadata.namespace)
-    lacking = missing(held, granted)
+    lacking = uncovered(held, granted)
+    if lacking is None:
+        raise _forbidden(
+            new,
+            f"the rules are too wide to be checked against those that user {quote(user.name)} has:"
+            f" it takes more than {STEPS_MAX} steps; grant less at once",
+        )
     if not lacking:
         return
-    listed = "\n".join(sorted({describe(rule) for rule in compact(lacking)}))
+    listed = _listed(lacking)
     groups = " ".join(quote(group) for group in user.groups)
     sentence = (
         f"user {quote(user.name)} (groups=[{groups}]) is attempting to grant"
@@ -136,6 +156,23 @@ def _check_rules(
         told = distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]"
         sentence += f"; resolution errors: [{told}]"
     raise _forbidden(new, sentence)
+
+
+def _listed(lacking: Sequence[PolicyRule]) -> str:
+    """The permissions, a line for each resource or path; only how many they are beyond a bound."""
+    total = sum(permission_count(rule) for rule in lacking)
+    taken: list[PolicyRule] = []
+    chars = 0
+    every = (one for rule in lacking for one in single_permissions(rule))
+    for permission in islice(every, LISTED_PERMISSIONS_MAX):
+        chars += len(describe(permission))
+        if chars > LISTED_CHARS_MAX:
+            break
+        taken.append(permission)
+    lines = sorted({describe(rule) for rule in compact(taken)})
+    if total > len(taken):
+        lines.append(f"... and {total - len(taken)} more")
+    return "\n".join(lines)
 
 
 def _forbidden(new: _Grant, sentence: str) -> Forbidden:

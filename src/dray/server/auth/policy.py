@@ -8,19 +8,26 @@ pkg/registry/rbac/validation policy_compact.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import inf
+from typing import Final
 
 from dray.api.rbac import ALL, PolicyRule
 from dray.errors import quote
 from dray.server.user import Attributes
 
 __all__ = [
+    "STEPS_MAX",
     "compact",
     "describe",
     "matches",
     "missing",
+    "permission_count",
     "rule_allows",
     "single_permissions",
+    "uncovered",
 ]
 
 
@@ -59,15 +66,63 @@ def _url_covers(owned: str, wanted: str) -> bool:
 
 # Whether rules are enough for other rules -----------------------------------------------------
 
+# A rule of N bytes permits up to (N/4)^3 things, and they are compared while everybody else waits.
+# This many steps take some tens of milliseconds; the widest default role takes a few hundred.
+STEPS_MAX: Final = 100_000
+# Sets of rules are integers, a bit for each: as many bits as may count as one step.
+_BITS_PER_STEP: Final = 4_096
+
 
 def missing(held: Sequence[PolicyRule], wanted: Iterable[PolicyRule]) -> list[PolicyRule]:
-    """What the wanted rules permit and none of those held does, one permission per rule."""
+    """What the wanted rules permit and none of those held does, one permission per rule.
+
+    However long it takes: for rules that the server knows to be small.
+    """
+    wanted = tuple(wanted)
+    found = uncovered(held, wanted, steps_max=None)
+    assert found is not None
+    lacking = {permission for rule in found for permission in single_permissions(rule)}
     return [
         permission
         for rule in wanted
         for permission in single_permissions(rule)
-        if not any(_covers(owner, permission) for owner in held)
+        if permission in lacking
     ]
+
+
+def uncovered(
+    held: Sequence[PolicyRule], wanted: Sequence[PolicyRule], steps_max: int | None = STEPS_MAX
+) -> list[PolicyRule] | None:
+    """What the wanted rules permit and none of those held does, as rules that share nothing.
+
+    None if finding out takes too many steps.
+    """
+    if any(_is_everything(owner) for owner in held):
+        # Whoever may do anything is not limited in how they say so.
+        wanted = [
+            PolicyRule(verbs=rule.verbs, non_resource_urls=rule.non_resource_urls)
+            for rule in wanted
+            if rule.non_resource_urls
+        ]
+    if not wanted:
+        return []
+    cost = 1 + len(held) // _BITS_PER_STEP
+    left = inf if steps_max is None else steps_max
+    left -= cost * sum(_length(rule) for rules in (held, wanted) for rule in rules)
+    if left < 0:
+        return None
+    owners = _Owners(held)
+    left -= owners.url_steps(sum(len(rule.non_resource_urls) for rule in wanted))
+    if left < 0:
+        return None
+    lacking: list[PolicyRule] = []
+    for rule in wanted:
+        for box in (owners.resource_box(rule), owners.url_box(rule)):
+            left -= cost * box.steps
+            if left < 0:
+                return None
+            lacking += box.uncovered()
+    return lacking
 
 
 def single_permissions(rule: PolicyRule) -> Iterator[PolicyRule]:
@@ -89,33 +144,150 @@ def single_permissions(rule: PolicyRule) -> Iterator[PolicyRule]:
             yield PolicyRule(verbs=(verb,), non_resource_urls=(url,))
 
 
-def _covers(owner: PolicyRule, permission: PolicyRule) -> bool:
-    """Whether a rule includes a single permission."""
+def permission_count(rule: PolicyRule) -> int:
+    """How many single permissions the rule has."""
+    on_resources = len(rule.api_groups) * len(rule.resources) * (len(rule.resource_names) or 1)
+    return len(rule.verbs or ()) * (on_resources + len(rule.non_resource_urls))
+
+
+def _length(rule: PolicyRule) -> int:
     return (
-        _has(owner.verbs or (), permission.verbs or ())
-        and _has(owner.api_groups, permission.api_groups)
-        and all(_covers_resource(owner.resources, wanted) for wanted in permission.resources)
-        and _covers_names(owner.resource_names, permission.resource_names)
-        and all(
-            any(_url_covers(owned, wanted) for owned in owner.non_resource_urls)
-            for wanted in permission.non_resource_urls
-        )
+        len(rule.verbs or ())
+        + len(rule.api_groups)
+        + len(rule.resources)
+        + len(rule.resource_names)
+        + len(rule.non_resource_urls)
     )
 
 
-def _has(owned: Sequence[str], wanted: Sequence[str]) -> bool:
-    return ALL in owned or all(value in owned for value in wanted)
+def _is_everything(rule: PolicyRule) -> bool:
+    return (
+        ALL in (rule.verbs or ())
+        and ALL in rule.api_groups
+        and ALL in rule.resources
+        and not rule.resource_names
+    )
 
 
-def _covers_resource(owned: Sequence[str], wanted: str) -> bool:
-    if ALL in owned or wanted in owned:
-        return True
-    _, separator, subresource = wanted.partition("/")
-    return bool(separator) and f"*/{subresource}" in owned
+class _Owners:
+    """Held rules by what they mention: for each word the set of rules that have it."""
+
+    def __init__(self, held: Sequence[PolicyRule]) -> None:
+        self._verbs: dict[str, int] = {}
+        self._groups: dict[str, int] = {}
+        self._resources: dict[str, int] = {}
+        self._names: dict[str, int] = {}
+        self._urls: dict[str, int] = {}
+        self._url_prefixes: dict[str, int] = {}
+        self._of_any_name = 0
+        for position, rule in enumerate(held):
+            bit = 1 << position
+            for index, words in (
+                (self._verbs, rule.verbs or ()),
+                (self._groups, rule.api_groups),
+                (self._resources, rule.resources),
+                (self._names, rule.resource_names),
+                (self._urls, rule.non_resource_urls),
+            ):
+                for word in words:
+                    index[word] = index.get(word, 0) | bit
+            if not rule.resource_names:
+                self._of_any_name |= bit
+        for url, owners in self._urls.items():
+            if url.endswith(ALL):
+                prefix = url.rstrip(ALL)
+                self._url_prefixes[prefix] = self._url_prefixes.get(prefix, 0) | owners
+        self._prefix_lengths = sorted({len(prefix) for prefix in self._url_prefixes})
+
+    def resource_box(self, rule: PolicyRule) -> _Box:
+        names = [
+            (name, self._of_any_name | self._names.get(name, 0)) for name in rule.resource_names
+        ]
+        return _Box(
+            groups=_by_owners((word, _having(self._groups, word)) for word in rule.api_groups),
+            things=_by_owners((word, self._of_resource(word)) for word in rule.resources),
+            # Without names it is for all of them.
+            names=_by_owners(names) if names else {self._of_any_name: ()},
+            verbs=self._of_verbs(rule),
+        )
+
+    def url_box(self, rule: PolicyRule) -> _Box:
+        return _Box(
+            groups={_ANY: ()},
+            things=_by_owners((url, self._of_url(url)) for url in rule.non_resource_urls),
+            names={self._of_any_name: ()},
+            verbs=self._of_verbs(rule),
+            on_urls=True,
+        )
+
+    def url_steps(self, urls: int) -> int:
+        return urls * len(self._prefix_lengths)
+
+    def _of_verbs(self, rule: PolicyRule) -> list[tuple[str, int]]:
+        return [(verb, _having(self._verbs, verb)) for verb in rule.verbs or ()]
+
+    def _of_resource(self, resource: str) -> int:
+        owners = _having(self._resources, resource)
+        _, separator, subresource = resource.partition("/")
+        return owners | self._resources.get(f"*/{subresource}", 0) if separator else owners
+
+    def _of_url(self, url: str) -> int:
+        owners = self._urls.get(url, 0)
+        for length in self._prefix_lengths:
+            if length > len(url):
+                break
+            owners |= self._url_prefixes.get(url[:length], 0)
+        return owners
 
 
-def _covers_names(owned: Sequence[str], wanted: Sequence[str]) -> bool:
-    return not owned or (bool(wanted) and all(name in owned for name in wanted))
+# Every rule: as integers go, all bits.
+_ANY: Final = -1
+
+
+def _having(index: Mapping[str, int], word: str) -> int:
+    return index.get(word, 0) | index.get(ALL, 0)
+
+
+def _by_owners(words: Iterable[tuple[str, int]]) -> dict[int, tuple[str, ...]]:
+    """Words that the same rules have, together: what holds for one of them holds for the others."""
+    alike: dict[int, list[str]] = {}
+    for word, owners in words:
+        alike.setdefault(owners, []).append(word)
+    return {owners: tuple(group) for owners, group in alike.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Box:
+    """A rule with the held rules that have each of its words.
+
+    A rule covers a permission if it has its group, resource (or path), name and verb: if the four
+    sets of rules have one in common.
+    """
+
+    groups: Mapping[int, tuple[str, ...]]
+    things: Mapping[int, tuple[str, ...]]
+    names: Mapping[int, tuple[str, ...]]
+    verbs: Sequence[tuple[str, int]]
+    on_urls: bool = False
+
+    @property
+    def steps(self) -> int:
+        return len(self.groups) * len(self.things) * len(self.names) * len(self.verbs)
+
+    def uncovered(self) -> Iterator[PolicyRule]:
+        for (in_groups, groups), (in_things, things), (in_names, names) in product(
+            self.groups.items(), self.things.items(), self.names.items()
+        ):
+            owners = in_groups & in_things & in_names
+            verbs = tuple(verb for verb, in_verb in self.verbs if not owners & in_verb)
+            if not verbs:
+                continue
+            if self.on_urls:
+                yield PolicyRule(verbs=verbs, non_resource_urls=things)
+            else:
+                yield PolicyRule(
+                    verbs=verbs, api_groups=groups, resources=things, resource_names=names
+                )
 
 
 # How rules are shown -----------------------------------------------------------------------------

@@ -3,8 +3,10 @@ from __future__ import annotations
 import pytest
 
 from dray.api.meta import Object, OwnerReference
+from dray.api.rbac import PolicyRule
 from dray.api.wire import replace
 from dray.errors import Forbidden, NotFound
+from dray.server.auth import escalation
 from dray.server.auth.chain import Chain
 from dray.server.auth.escalation import check_escalation
 from dray.server.auth.rbac import RBACAuthorizer
@@ -167,3 +169,44 @@ def test_what_the_garbage_collector_writes_needs_no_rights() -> None:
     relabelled = replace(old.metadata, labels={"a": "b"})
     with pytest.raises(Forbidden):
         check(BOB, replace(old, metadata=relabelled), old)
+
+
+def wide(size: int, prefix: str = "") -> PolicyRule:
+    return PolicyRule(
+        verbs=tuple(f"{prefix}v{i}" for i in range(size)),
+        api_groups=tuple(f"{prefix}g{i}" for i in range(size)),
+        resources=tuple(f"{prefix}r{i}" for i in range(size)),
+    )
+
+
+def refusal(new: Object, *more: Object) -> str:
+    with pytest.raises(Forbidden) as caught:
+        check(BOB, new, None, *more)
+    return caught.value.message
+
+
+def test_a_refusal_lists_so_many_permissions_and_counts_the_rest() -> None:
+    message = refusal(role("new", wide(80)))
+    assert message.endswith(f"\n... and {80**3 - escalation.LISTED_PERMISSIONS_MAX} more")
+    assert message.count('" "') < 2 * escalation.LISTED_PERMISSIONS_MAX
+
+
+def test_a_refusal_of_an_ordinary_role_lists_everything() -> None:
+    message = refusal(role("new", wide(10)))
+    assert message.count("\n") == 100
+    assert "more" not in message
+
+
+def test_a_refusal_does_not_repeat_long_words_without_end() -> None:
+    message = refusal(role("new", wide(5, "x" * 10_000)))
+    assert len(message) < escalation.LISTED_CHARS_MAX + 1000
+    assert message.endswith(" more")
+
+
+def test_rules_too_wide_to_be_checked_are_refused() -> None:
+    parts = [rule("v0", f"r{i}", groups=f"g{i}") for i in range(80)]
+    held = (role("parts", *parts), binding("p", "parts", "user:bob"))
+    assert refusal(role("new", wide(80)), *held) == (
+        'roles.rbac.authorization.k8s.io "new" is forbidden: the rules are too wide to be checked'
+        ' against those that user "bob" has: it takes more than 100000 steps; grant less at once'
+    )

@@ -1,11 +1,24 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from dray.api.rbac import PolicyRule
-from dray.server.auth.policy import compact, describe, missing, rule_allows, single_permissions
+from dray.server.auth.policy import (
+    STEPS_MAX,
+    compact,
+    describe,
+    missing,
+    permission_count,
+    rule_allows,
+    single_permissions,
+    uncovered,
+)
 from dray.server.user import Attributes
 from tests.unit.server.auth.builders import request, rule, user
+
+PODS = rule("get", "pods")
 
 
 @pytest.mark.parametrize(
@@ -154,6 +167,116 @@ def test_what_rules_lack_is_listed_permission_by_permission(
     held: list[PolicyRule], wanted: PolicyRule, lacks: list[PolicyRule]
 ) -> None:
     assert missing(held, [wanted]) == lacks
+
+
+def words(*choices: str) -> st.SearchStrategy[tuple[str, ...]]:
+    return st.lists(st.sampled_from(choices), max_size=3, unique=True).map(tuple)
+
+
+RULES = st.builds(
+    PolicyRule,
+    verbs=words("get", "list", "*"),
+    api_groups=words("", "apps", "*"),
+    resources=words("pods", "pods/log", "*/log", "*"),
+    resource_names=words("a", "b"),
+    non_resource_urls=words("/a", "/a/b", "/a/*", "*"),
+)
+
+
+def covers(owner: PolicyRule, one: PolicyRule) -> bool:
+    """Whether a rule includes a single permission, asked word by word."""
+    (verb,) = one.verbs or ()
+    if not {verb, "*"} & set(owner.verbs or ()):
+        return False
+    if owner.resource_names and not set(one.resource_names) & set(owner.resource_names):
+        return False
+    for url in one.non_resource_urls:
+        return any(
+            url == held or (held.endswith("*") and url.startswith(held.rstrip("*")))
+            for held in owner.non_resource_urls
+        )
+    (group,), (resource,) = one.api_groups, one.resources
+    _, slash, subresource = resource.partition("/")
+    accepted = {resource, "*"} | ({f"*/{subresource}"} if slash else set())
+    return bool({group, "*"} & set(owner.api_groups) and accepted & set(owner.resources))
+
+
+@settings(max_examples=50)
+@given(st.lists(RULES, max_size=4), st.lists(RULES, max_size=2))
+def test_what_is_lacking_equals_asking_for_every_permission(
+    held: list[PolicyRule], wanted: list[PolicyRule]
+) -> None:
+    lacking = [
+        one
+        for rule in wanted
+        for one in single_permissions(rule)
+        if not any(covers(owner, one) for owner in held)
+    ]
+    assert missing(held, wanted) == lacking
+    found = uncovered(held, wanted)
+    assert found is not None
+    assert sum(permission_count(rule) for rule in found) == len(lacking)
+
+
+WIDE = PolicyRule(
+    verbs=tuple(f"v{i}" for i in range(80)),
+    api_groups=tuple(f"g{i}" for i in range(80)),
+    resources=tuple(f"r{i}" for i in range(80)),
+)
+
+
+def test_what_is_wholly_held_or_wholly_lacking_is_not_taken_apart() -> None:
+    # A few hundred words, and half a million permissions.
+    assert uncovered([rule("get", "pods")], [WIDE], steps_max=400) == [WIDE]
+    assert uncovered([WIDE], [WIDE], steps_max=600) == []
+
+
+def test_a_few_permissions_are_found_in_a_wide_rule() -> None:
+    held = [
+        PolicyRule(verbs=WIDE.verbs, api_groups=WIDE.api_groups, resources=WIDE.resources[1:]),
+        PolicyRule(verbs=(WIDE.verbs or ())[1:], api_groups=WIDE.api_groups, resources=("r0",)),
+    ]
+    lacking = PolicyRule(verbs=("v0",), api_groups=WIDE.api_groups, resources=("r0",))
+    assert uncovered(held, [WIDE]) == [lacking]
+
+
+@pytest.mark.parametrize(
+    ("held", "wanted"),
+    [
+        pytest.param(
+            [rule("get", f"r{i}", groups=f"g{i}") for i in range(80)], [WIDE], id="all-different"
+        ),
+        pytest.param([PolicyRule(resources=("pods",) * STEPS_MAX)], [PODS], id="long-held"),
+        pytest.param([PODS], [PolicyRule(resources=("pods",) * STEPS_MAX)], id="long-wanted"),
+        pytest.param(
+            [PolicyRule(non_resource_urls=tuple("/" * n + "*" for n in range(400)))],
+            [PolicyRule(non_resource_urls=("/a",) * 400)],
+            id="many-prefixes",
+        ),
+    ],
+)
+def test_what_takes_too_long_is_not_found_out(
+    held: list[PolicyRule], wanted: list[PolicyRule]
+) -> None:
+    assert uncovered(held, wanted) is None
+    assert uncovered(held, []) == []
+
+
+def test_whoever_may_do_anything_may_say_it_at_any_length() -> None:
+    everything = rule("*", "*", groups="*")
+    held = [everything, *(rule("get", f"r{i}", groups=f"g{i}") for i in range(80))]
+    assert uncovered(held, [WIDE]) == []
+    assert uncovered([everything], [PolicyRule(resources=("pods",) * STEPS_MAX)]) == []
+    both = PolicyRule(
+        verbs=("get",), api_groups=("",), resources=("pods",), non_resource_urls=("/a",)
+    )
+    assert uncovered([everything], [both]) == [rule("get", urls="/a")]
+
+
+def test_permissions_are_counted_without_taking_the_rule_apart() -> None:
+    for some in (rule("get list", "pods pods/log", names="a b c"), rule("get", urls="/a /b")):
+        assert permission_count(some) == len(list(single_permissions(some)))
+    assert permission_count(WIDE) == 80**3
 
 
 def test_permissions_on_one_resource_are_shown_as_one() -> None:
