@@ -12,6 +12,7 @@ Upstream counterpart: apiserver pkg/registry/generic/registry/store.go.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -48,6 +49,8 @@ from dray.server.services import Services
 from dray.store.store import Record
 
 __all__ = ["Written", "complete_metadata", "create_object", "replace_object"]
+
+_log = logging.getLogger(__name__)
 
 # A name that is taken is drawn again this often before the client hears of it.
 NAME_DRAWS_MAX: Final = 8
@@ -165,7 +168,15 @@ async def _paid_for(
         return await asyncio.shield(task)
     except asyncio.CancelledError:
         left = True
+        task.add_done_callback(_note_end)
         raise
+
+
+def _note_end(task: asyncio.Task[Written]) -> None:
+    """Hear how a write ended that nobody waits for."""
+    error = None if task.cancelled() else task.exception()
+    if error is not None:
+        _log.info("a write that nobody waited for any more was not stored: %s", error)
 
 
 def _stored(call: Call, obj: Any) -> bytes:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from typing import Any
 
 import pytest
@@ -176,6 +177,8 @@ async def test_a_client_without_time_pays_for_what_is_stored_only(
     await with_quota(api)
     assert isinstance(api.store, Waiting)
     api.store.slow_for = slow_for
+    unheard: list[Any] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _loop, said: unheard.append(said))
     call = api.call("POST", CONFIG_MAPS)
     obj = ConfigMap(metadata=replace(ConfigMap().metadata, name="b", namespace="default"))
     creating = asyncio.create_task(create_object(call, obj, OPTIONS, call.now()))
@@ -188,6 +191,9 @@ async def test_a_client_without_time_pays_for_what_is_stored_only(
     await api.settle()
     assert await used(api) == paid
     assert (await api.get(f"{CONFIG_MAPS}/b")).status == status
+    del creating
+    gc.collect()
+    assert unheard == []
 
 
 @served()
