@@ -50,21 +50,27 @@ class Chunks:
 
     def __init__(self, bytes_max: int) -> None:
         self._bytes_max = bytes_max
-        self._parts: list[bytes] = []
+        # One buffer: a body in chunks of two bytes would be a million objects.
+        self._body = bytearray()
         self._size = 0
         self._lines_bytes = 0
         self._missing = 0  # of the chunk under way, its CRLF included
         self._in_trailer = False
 
+    @property
+    def held(self) -> int:
+        """Bytes of the body that have been taken from the buffer."""
+        return len(self._body)
+
     def take(self, buffer: bytearray) -> bytes | None:
         """The body once it is complete; what follows it stays in the buffer."""
         while True:
             if self._missing > 2:
-                part = bytes(buffer[: self._missing - 2])
+                part = buffer[: self._missing - 2]
                 if not part:
                     return None
                 del buffer[: len(part)]
-                self._parts.append(part)
+                self._body += part
                 self._missing -= len(part)
             elif self._missing:
                 if len(buffer) < 2:
@@ -79,7 +85,7 @@ class Chunks:
                     return None
                 if self._in_trailer:
                     if not line:
-                        return b"".join(self._parts)
+                        return bytes(self._body)
                     found = _TRAILER.fullmatch(line)
                     if found is None or found[1].lower() in _NEVER_TRAILERS:
                         raise BadRequest("the body ends in a malformed trailer")

@@ -26,7 +26,7 @@ from dray.server.http.compression import compress, compressible
 from dray.server.http.encoder import CHUNKED, UNTIL_CLOSED, without_body
 from dray.server.http.messages import Answer, Peer, Request, Response, Stream, Upgrade
 from dray.server.http.reader import RequestReader
-from dray.server.http.refusals import internal_error, late, refuse
+from dray.server.http.refusals import internal_error, late, refuse, too_much_unfinished
 from dray.server.http.service import Service
 from dray.server.http.websocket import UpgradedConnection, accept_upgrade
 
@@ -67,6 +67,7 @@ class Connection(asyncio.BufferedProtocol):
         "_body",
         "_channel",
         "_half_closed",
+        "_is_holding",
         "_last",
         "_offset",
         "_paused",
@@ -97,6 +98,7 @@ class Connection(asyncio.BufferedProtocol):
         self._last = False  # the connection closes after the answer under way
         self._paused = False  # the transport holds enough already
         self._reading_paused = False
+        self._is_holding = False  # a part of a request, which counts
         self._half_closed = False  # the client sends no more
         self.deadline = inf
         self.slot = 0
@@ -163,7 +165,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._phase is _Phase.CLOSED:
             return
         self._phase = _Phase.CLOSED
-        self._body = None
+        self._let_go()
         self._service.deadlines.remove(self)
         self._service.counters.connections_open -= 1
         self._service.remove(self)
@@ -213,6 +215,14 @@ class Connection(asyncio.BufferedProtocol):
             self._websocket.cancel()
         self._transport.abort()
 
+    def give_up(self) -> None:
+        """Together the connections hold too much, and this one has done so for the longest."""
+        if self._phase is _Phase.READING:
+            self._refuse(too_much_unfinished())
+        else:
+            self._let_go()
+            self._transport.abort()
+
     def expired(self) -> None:
         if self._phase is _Phase.READING and not self._transport.is_closing():
             if self._reader.reading_body:
@@ -237,6 +247,8 @@ class Connection(asyncio.BufferedProtocol):
             return
         if request is not None:
             self.deadline = inf
+            if self._is_holding:
+                self._finish()
             self._handle(request)
             return
         if reader.reading_body:
@@ -246,11 +258,27 @@ class Connection(asyncio.BufferedProtocol):
                 self._write(b"HTTP/1.1 100 Continue\r\n\r\n")
         elif reader.buffered and not begun:
             self._service.deadlines.set(self, self._service.limits.head_seconds)
+        if held := reader.held:
+            self._is_holding = True
+            self._service.unfinished.hold(self, held)
+
+    def _finish(self) -> None:
+        """There is no unfinished request any more."""
+        self._is_holding = False
+        self._service.unfinished.release(self)
+
+    def _let_go(self) -> None:
+        """Keep nothing of a request or an answer: the connection may take a while to close."""
+        self._finish()
+        self._reader.forget()
+        self._service.unread.release(self)
+        self._body = None
 
     def _refuse(self, error: APIError) -> None:
         """Answer what is no request, and listen no longer: where the next one begins is unknown."""
         self._service.counters.requests_refused += 1
         self._last = True
+        self._let_go()
         answer = refuse(error)
         head = self._service.encoder.encode(
             answer.status, answer.headers, len(answer.body), minor_version=1, keep_alive=False
@@ -387,8 +415,12 @@ class Connection(asyncio.BufferedProtocol):
             self._offset += SLICE_BYTES
             if self._offset >= len(self._body):
                 self._body = None
+                self._service.unread.release(self)
         if self._paused:
             self._expect_room()
+            if self._body is not None:
+                # Whole, though some of it is sent: the rest alone cannot be kept.
+                self._service.unread.renew(self, len(self._body))
         elif not self._transport.is_closing():
             self._turn()
 

@@ -17,6 +17,10 @@ class Limits:
     # Upstream's: an object, its last-applied annotation and a patch of it fit three times over.
     body_bytes_max: int = 3 * 1024 * 1024
 
+    # Requests that have begun to arrive, of all connections together: eighty full bodies at a time,
+    # before anybody knows whose they are. Beyond it the one that has taken the longest is refused.
+    unfinished_bytes_max: int = 256 * 1024 * 1024
+
     # Label selectors with hundreds of values are written into the URL; no list comes near this.
     request_line_bytes_max: int = 32 * 1024
 
@@ -45,6 +49,9 @@ class Limits:
 
     # What a transport may hold of one connection before we stop handing it more.
     write_buffer_bytes: int = 256 * 1024
+    # Answers that wait for their readers, of all connections together: a hundred lists of 5,000
+    # objects. Beyond it whoever has gone the longest without taking anything is dropped.
+    unread_bytes_max: int = 512 * 1024 * 1024
     # Frames that wait for one slow reader of a stream. They are shared with the others who read
     # the same events, but only until those have read them. A list of 5,000 objects fits.
     stream_bytes_max: int = 64 * 1024 * 1024

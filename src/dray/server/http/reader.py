@@ -60,6 +60,11 @@ class RequestReader:
         return len(self._buffer)
 
     @property
+    def held(self) -> int:
+        """Bytes that are kept for a request that is not there whole."""
+        return len(self._buffer) + (self._chunks.held if self._chunks is not None else 0)
+
+    @property
     def reading_body(self) -> bool:
         """Whether the head is there and the body is not."""
         return self._line is not None
@@ -116,6 +121,12 @@ class RequestReader:
         rest = bytes(self._buffer)
         self._buffer = b""
         return rest
+
+    def forget(self) -> None:
+        """Let go of what was fed: there will be no other request."""
+        self._buffer = b""
+        self._chunks = None
+        self._line = None
 
     def _take_head(self) -> bool:
         buffer = self._buffer

@@ -10,8 +10,14 @@ from typing import Final
 
 import msgspec
 
-from dray.errors import APIError, RequestEntityTooLarge, error_from_status
-from dray.server.http.messages import Response
+from dray.errors import (
+    APIError,
+    RequestEntityTooLarge,
+    StatusDetails,
+    TooManyRequests,
+    error_from_status,
+)
+from dray.server.http.messages import Header, Response
 
 __all__ = [
     "body_too_large",
@@ -21,6 +27,7 @@ __all__ = [
     "late",
     "line_too_long",
     "refuse",
+    "too_much_unfinished",
     "unknown_coding",
     "unknown_version",
 ]
@@ -28,10 +35,18 @@ __all__ = [
 _HEADERS: Final = (("Content-Type", "application/json"), ("Cache-Control", "no-cache, private"))
 
 
+# By then those who were well have finished.
+RETRY_SECONDS: Final = 1
+
+
 def refuse(error: APIError) -> Response:
     """The error as an answer."""
     body = msgspec.json.encode(error.as_status()) + b"\n"
-    return Response(error.code, _HEADERS, body)
+    headers: tuple[Header, ...] = _HEADERS
+    if isinstance(error, TooManyRequests):
+        # Without it clients take the answer for the last word, and do not come back.
+        headers = (*headers, ("Retry-After", str(RETRY_SECONDS)))
+    return Response(error.code, headers, body)
 
 
 def body_too_large(bytes_max: int) -> APIError:
@@ -53,6 +68,12 @@ def head_too_large(what: str, limit: int) -> APIError:
 def late(what: str) -> APIError:
     """A part of the request did not come in time."""
     return _error(408, "RequestTimeout", f"the {what} of the request did not arrive in time")
+
+
+def too_much_unfinished() -> APIError:
+    """Too many send too much at a time, and this one has taken the longest."""
+    message = "the server holds too many unfinished requests, please try again later"
+    return TooManyRequests(message, StatusDetails(retry_after_seconds=RETRY_SECONDS))
 
 
 def expectation_failed() -> APIError:

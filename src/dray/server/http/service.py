@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from dray.clock import Clock
+from dray.server.http.budget import Budget
 from dray.server.http.deadlines import Deadlines
 from dray.server.http.encoder import HeadEncoder
 from dray.server.http.head import HeadReader
@@ -71,6 +72,8 @@ class Service:
         self.loop = asyncio.get_running_loop()
         self.counters = Counters()
         self.deadlines = Deadlines(clock)
+        self.unfinished = Budget(limits.unfinished_bytes_max)  # of requests
+        self.unread = Budget(limits.unread_bytes_max)  # of answers
         self.heads = HeadReader(limits)
         self.encoder = HeadEncoder(clock)
         self.read_buffer = memoryview(bytearray(READ_BUFFER_BYTES))

@@ -16,6 +16,7 @@ from dray.server.http import refusals
         (refusals.line_too_long(1), 414, "RequestURITooLong"),
         (refusals.head_too_large("bytes", 1), 431, "RequestHeaderFieldsTooLarge"),
         (refusals.late("head"), 408, "RequestTimeout"),
+        (refusals.too_much_unfinished(), 429, "TooManyRequests"),
         (refusals.expectation_failed(), 417, "ExpectationFailed"),
         (refusals.unknown_coding(), 501, "NotImplemented"),
         (refusals.unknown_version(), 505, "HTTPVersionNotSupported"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
+from copy import copy
 from typing import Any
 
 import uvloop
@@ -99,6 +100,14 @@ class Bench:
         self.transport = FakeTransport()
         self.connection = Connection(self.service)
         self.connection.connection_made(self.transport)
+
+    def another(self) -> Bench:
+        """Another connection to the same listener."""
+        other = copy(self)
+        other.transport = FakeTransport()
+        other.connection = Connection(self.service)
+        other.connection.connection_made(other.transport)
+        return other
 
     def feed(self, data: bytes) -> None:
         self.connection.data_received(data)
