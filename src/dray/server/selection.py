@@ -17,7 +17,13 @@ from dray.server.field_labels import EVERY_OBJECT, FieldMatcher, field_matcher
 from dray.server.registry import Served, key_of
 from dray.store.store import Record
 
-__all__ = ["Selection", "key_under", "select"]
+__all__ = ["NODE_NAME", "READ_MAX", "Reading", "Selection", "key_under", "node_name_of", "select"]
+
+NODE_NAME: Final = "spec.nodeName"
+
+# What is remembered while a batch of events is handed out. Larger batches are rare: what comes
+# after this many is read whenever it is asked for.
+READ_MAX: Final = 256
 
 
 class _Labels(msgspec.Struct):
@@ -28,8 +34,48 @@ class _Labelled(msgspec.Struct):
     metadata: _Labels
 
 
+class _Place(msgspec.Struct, frozen=True):
+    nodeName: str = ""  # noqa: N815 - as it is stored
+
+
+class _Placed(msgspec.Struct):
+    spec: _Place = _Place()
+
+
 _LABELS: Final = msgspec.json.Decoder(_Labelled)
+_PLACED: Final = msgspec.json.Decoder(_Placed)
 _DOCUMENT: Final = msgspec.json.Decoder()
+
+
+class Reading:
+    """What was read of stored values, for many selections to look at. Made to be thrown away.
+
+    Every write has its own revision, so that tells them apart.
+    """
+
+    __slots__ = ("_documents", "_labels")
+
+    def __init__(self) -> None:
+        self._documents: dict[int, dict[str, Any]] = {}
+        self._labels: dict[int, dict[str, str]] = {}
+
+    def document(self, record: Record) -> dict[str, Any]:
+        """The JSON of the object; not to be changed."""
+        found = self._documents.get(record.revision)
+        if found is None:
+            found = _DOCUMENT.decode(record.value)
+            if len(self._documents) < READ_MAX:
+                self._documents[record.revision] = found
+        return found
+
+    def labels(self, record: Record) -> dict[str, str]:
+        """The labels of the object; not to be changed."""
+        found = self._labels.get(record.revision)
+        if found is None:
+            found = _LABELS.decode(record.value).metadata.labels
+            if len(self._labels) < READ_MAX:
+                self._labels[record.revision] = found
+        return found
 
 
 class Selection:
@@ -53,16 +99,20 @@ class Selection:
         """Whether every object under the prefix is meant."""
         return self.labels is None and self.fields.everything
 
-    def matches(self, record: Record) -> bool:
+    def matches(self, record: Record, reading: Reading | None = None) -> bool:
         """Whether the stored object is meant; its key is known to be under the prefix."""
         if self._fits is not None:
-            found = _LABELS.decode(record.value).metadata.labels
-            if not self._fits(found):
+            if reading is None:
+                labels = _LABELS.decode(record.value).metadata.labels
+            else:
+                labels = reading.labels(record)
+            if not self._fits(labels):
                 return False
         if self.fields.everything:
             return True
-        document: dict[str, Any] = _DOCUMENT.decode(record.value)
-        return self.fields.matches_json(document)
+        if reading is None:
+            return self.fields.matches_json(_DOCUMENT.decode(record.value))
+        return self.fields.matches_json(reading.document(record))
 
 
 def select(served: Served, namespace: str, labels: str, fields: str) -> Selection:
@@ -90,3 +140,11 @@ def key_under(selection: Selection, served: Served) -> str | None:
         return key_of(served.prefix, "", name)
     namespace = selection.namespace or selection.fields.exact("metadata.namespace")
     return key_of(served.prefix, namespace, name) if namespace else None
+
+
+def node_name_of(record: Record) -> str:
+    """The node that a stored object is on, as a selection by NODE_NAME sees it."""
+    try:
+        return _PLACED.decode(record.value).spec.nodeName
+    except msgspec.ValidationError:  # what is no text is nothing to a selection
+        return ""

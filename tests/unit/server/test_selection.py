@@ -7,7 +7,7 @@ import pytest
 
 from dray.errors import BadRequest
 from dray.server.registry import Registry, Served
-from dray.server.selection import key_under, select
+from dray.server.selection import READ_MAX, Reading, key_under, node_name_of, select
 from dray.store.store import Record
 
 REGISTRY = Registry()
@@ -113,3 +113,39 @@ def test_one_name_in_one_place_is_one_key(
     which: Served, namespace: str, fields: str, key: str | None
 ) -> None:
     assert key_under(select(which, namespace, "", fields), which) == key
+
+
+# Reading ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("selector", "fields"), [("a=b", ""), ("", "spec.nodeName=n"), ("a=b", "spec.nodeName=n")]
+)
+def test_what_was_read_before_decides_the_same(selector: str, fields: str) -> None:
+    selection, reading = select(PODS, "a", selector, fields), Reading()
+    metadata = {"name": "p", "namespace": "a", "labels": {"a": "b"}}
+    meant = record(metadata=metadata, spec={"nodeName": "n"})
+    other = msgspec.structs.replace(record(), revision=6)
+    for _each in range(2):
+        assert selection.matches(meant, reading)
+        assert not selection.matches(other, reading)
+
+
+def test_a_reading_remembers_and_is_bounded() -> None:
+    reading = Reading()
+    records = [msgspec.structs.replace(labelled(), revision=n) for n in range(READ_MAX + 1)]
+    for read in (reading.document, reading.labels):
+        first, last = read(records[0]), [read(one) for one in records][-1]
+        assert read(records[0]) is first
+        assert read(records[-1]) is not last
+        assert read(records[-1]) == last
+
+
+@pytest.mark.parametrize("document", [{}, {"spec": {}}, {"spec": None}, {"spec": {"nodeName": 5}}])
+def test_what_is_on_no_node_has_no_name_of_one(document: Any) -> None:
+    assert node_name_of(record(**document)) == ""
+    assert select(PODS, "a", "", "spec.nodeName=").matches(record(**document))
+
+
+def test_what_is_on_a_node_has_its_name() -> None:
+    assert node_name_of(record(spec={"nodeName": "n", "containers": []})) == "n"

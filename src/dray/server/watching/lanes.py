@@ -1,7 +1,9 @@
 """Lanes: clients with equal interests share one subscription and one encoding of every event.
 
 A commit reaches a lane as a batch. The lane makes its lines once, frames them once, and writes the
-same bytes to all of its clients, so a hundred watchers cost one encoding and a hundred writes. A
+same bytes to all of its clients, so a hundred watchers cost one encoding and a hundred writes.
+Lanes under one prefix share a subscription: what they select by is read once, and those that mean
+one key or one node are looked up, so that a thousand kubelets cost as much as the one concerned. A
 client that does not read is dropped, never waited for: its buffer is bounded.
 
 Before it gets into its lane a client is told what was there or what it missed, in pieces and as
@@ -16,6 +18,7 @@ import heapq
 import logging
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from types import TracebackType
 from typing import Final
 
 from dray.clock import Clock
@@ -23,7 +26,7 @@ from dray.errors import Expired, RevisionCompacted
 from dray.server.http.chunks import frame
 from dray.server.http.messages import Channel
 from dray.server.registry import Served
-from dray.server.selection import Selection
+from dray.server.selection import NODE_NAME, Reading, Selection, node_name_of
 from dray.server.watching.lines import Show, added_line, bookmark_line, error_line, line_of
 from dray.store.store import Event, Record, Store, Subscription
 
@@ -94,38 +97,35 @@ class Watcher:
         return self.channel is not None
 
 
+# What the lanes of a trunk are found by: what is looked at, and the value they want.
+_ANY: Final = ("", "")
+_KEY: Final = "key"
+
+
+def _place_of(interest: Interest) -> tuple[str, str]:
+    if interest.key is not None:
+        return _KEY, interest.key
+    # A custom resource may have anything under that name.
+    node = (
+        interest.selection.fields.exact(NODE_NAME) if interest.served.selectable is None else None
+    )
+    return _ANY if node is None else (NODE_NAME, node)
+
+
 class _Lane:
     """Clients with equal interests."""
 
-    def __init__(
-        self,
-        interest: Interest,
-        store: Store,
-        drop: Callable[[Watcher], None],
-        broken: Callable[[_Lane], None],
-    ) -> None:
+    def __init__(self, interest: Interest, drop: Callable[[Watcher], None]) -> None:
         self.interest = interest
+        self.place = _place_of(interest)
         self._drop = drop
-        self._broken = broken
         self.watchers: dict[Watcher, None] = {}
-        prefix = interest.selection.prefix
-        self._subscription: Subscription = store.watch(prefix, store.revision, self._deliver)
 
-    def close(self) -> None:
-        self._subscription.close()
-
-    def _deliver(self, events: Sequence[Event]) -> None:
-        heard = False
-        try:
-            self._write(events)
-            heard = True
-        finally:
-            # The store ends the subscription of a sink that raises, and says why.
-            if not heard:
-                self._broken(self)
-
-    def _write(self, events: Sequence[Event]) -> None:
-        lines = list(lines_of(events, self.interest))
+    def deliver(self, events: Sequence[Event], reading: Reading) -> None:
+        """Hand events to everyone in it."""
+        if not self.watchers:  # they left while others were told
+            return
+        lines = list(lines_of(events, self.interest, reading))
         if not lines:
             return
         chunk = b""
@@ -145,12 +145,106 @@ class _Lane:
                 self._drop(watcher)
 
 
-def lines_of(events: Iterable[Event], interest: Interest) -> Iterator[tuple[int, bytes]]:
+class _Trunk:
+    """The lanes under one prefix."""
+
+    def __init__(self, prefix: str, store: Store, broken: Callable[[_Lane], None]) -> None:
+        self._broken = broken
+        # Dicts serve as sets that remember the order in which lanes came.
+        self._lanes: dict[tuple[str, str], dict[_Lane, None]] = {}
+        self._on_nodes_count = 0
+        self._subscription: Subscription = store.watch(prefix, store.revision, self._deliver)
+
+    def add(self, lane: _Lane) -> None:
+        self._lanes.setdefault(lane.place, {})[lane] = None
+        self._on_nodes_count += lane.place[0] == NODE_NAME
+
+    def remove(self, lane: _Lane) -> bool:
+        """Forget a lane that is there; whether it was the last one, and the trunk is closed."""
+        peers = self._lanes[lane.place]
+        del peers[lane]
+        self._on_nodes_count -= lane.place[0] == NODE_NAME
+        if not peers:
+            del self._lanes[lane.place]
+        if not self._lanes:
+            self._subscription.close()
+        return not self._lanes
+
+    def _deliver(self, events: Sequence[Event]) -> None:
+        reading = Reading()
+        # Settled before the first call, as clients that are dropped take their lanes with them.
+        for lane, wanted in self._settle(events).items():
+            with _Guard(lane, self._broken):
+                lane.deliver(wanted, reading)
+
+    def _settle(self, events: Sequence[Event]) -> dict[_Lane, Sequence[Event]]:
+        settled = False
+        try:
+            concerned = self._concerned(events)
+            settled = True
+        finally:
+            # The store ends the subscription of a sink that raises, and says why.
+            if not settled:
+                for lane in [lane for peers in self._lanes.values() for lane in peers]:
+                    self._broken(lane)
+        return concerned
+
+    def _concerned(self, events: Sequence[Event]) -> dict[_Lane, Sequence[Event]]:
+        """The lanes that may want to hear of the events, each with those it may want."""
+        lanes = self._lanes
+        anyone = lanes.get(_ANY, {})
+        found: dict[_Lane, list[Event]] = {}
+        if len(lanes) > bool(anyone):
+            for event in events:
+                for place in self._places(event):
+                    for lane in lanes.get(place, ()):
+                        found.setdefault(lane, []).append(event)
+        return {**dict.fromkeys(anyone, events), **found}
+
+    def _places(self, event: Event) -> set[tuple[str, str]]:
+        places = {(_KEY, event.key)}
+        if self._on_nodes_count:
+            for record in (event.record, event.previous):
+                if record is not None:
+                    places.add((NODE_NAME, node_name_of(record)))
+        return places
+
+
+class _Guard:
+    """Gives up a lane that raised, and lets the others hear."""
+
+    __slots__ = ("_broken", "_lane")
+
+    def __init__(self, lane: _Lane, broken: Callable[[_Lane], None]) -> None:
+        self._lane = lane
+        self._broken = broken
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool:
+        if not isinstance(error, Exception):
+            return False
+        resource, count = self._lane.interest.served.resource, len(self._lane.watchers)
+        message = "%d watches of %s dropped: an event had no line: %s"
+        _LOGGER.error(message, count, resource.plural, error, exc_info=error)
+        self._broken(self._lane)
+        return True
+
+
+def lines_of(
+    events: Iterable[Event], interest: Interest, reading: Reading | None = None
+) -> Iterator[tuple[int, bytes]]:
     """What a client hears of these events, and at which revisions."""
     key, selection, show = interest.key, interest.selection, interest.show
     for event in events:
         if key is None or event.key == key:
-            text = line_of(event, selection, show)
+            text = line_of(event, selection, show, reading)
             if text:
                 yield event.revision, text
 
@@ -188,6 +282,7 @@ class Lanes:
         self._store = store
         self._clock = clock
         self._lanes: dict[Hashable, _Lane] = {}
+        self._trunks: dict[str, _Trunk] = {}  # by prefix
         # All of them; those that still hear what was there are in no lane yet.
         self._watchers: dict[Watcher, None] = {}
         self._beginnings: set[asyncio.Task[None]] = set()
@@ -285,8 +380,12 @@ class Lanes:
         interest = watcher.interest
         lane = self._lanes.get(interest.lane)
         if lane is None:
-            lane = _Lane(interest, self._store, self.drop, self._break)
-            self._lanes[interest.lane] = lane
+            lane = self._lanes[interest.lane] = _Lane(interest, self.drop)
+            prefix = interest.selection.prefix
+            trunk = self._trunks.get(prefix)
+            if trunk is None:
+                trunk = self._trunks[prefix] = _Trunk(prefix, self._store, self._break)
+            trunk.add(lane)
         lane.watchers[watcher] = None
 
     def expire_at(self, watcher: Watcher, deadline: float) -> None:
@@ -308,8 +407,10 @@ class Lanes:
             return
         lane.watchers.pop(watcher, None)
         if not lane.watchers:
-            lane.close()
             del self._lanes[watcher.interest.lane]
+            prefix = lane.interest.selection.prefix
+            if self._trunks[prefix].remove(lane):
+                del self._trunks[prefix]
 
     def drop(self, watcher: Watcher) -> None:
         """End a watch whose client does not keep up."""
@@ -321,9 +422,6 @@ class Lanes:
 
     def _break(self, lane: _Lane) -> None:
         """Drop everyone in a lane that missed an event: they know no more how things are."""
-        resource = lane.interest.served.resource
-        count = len(lane.watchers)
-        _LOGGER.error("%d watches of %s dropped: an event had no line", count, resource.plural)
         for watcher in list(lane.watchers):
             self.drop(watcher)
 

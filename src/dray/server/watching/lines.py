@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from dray.errors import APIError
-from dray.server.selection import Selection
+from dray.server.selection import Reading, Selection
 from dray.store.store import Event, Record
 
 __all__ = [
@@ -41,12 +41,14 @@ def line(type_: bytes, document: bytes) -> bytes:
     return b'{"type":"%b","object":%b}\n' % (type_, document)
 
 
-def line_of(event: Event, selection: Selection, show: Show) -> bytes:
+def line_of(
+    event: Event, selection: Selection, show: Show, reading: Reading | None = None
+) -> bytes:
     """What a client with this selection hears of the event: a line, or nothing."""
     record, previous = event.record, event.previous
     everything = selection.everything
-    now = record is not None and (everything or selection.matches(record))
-    before = previous is not None and (everything or selection.matches(previous))
+    now = record is not None and (everything or selection.matches(record, reading))
+    before = previous is not None and (everything or selection.matches(previous, reading))
     if now:
         assert record is not None
         return line(MODIFIED if before else ADDED, show(record.value, event.revision))

@@ -5,11 +5,12 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 from weakref import WeakSet
 
+import msgspec
 import pytest
 
 from dray.errors import RevisionCompacted
 from dray.server.registry import Registry
-from dray.server.selection import select
+from dray.server.selection import Reading, Selection, select
 from dray.server.watching.lanes import (
     BACKLOG_BYTES_MAX,
     BOOKMARK_SECONDS,
@@ -22,6 +23,7 @@ from dray.server.watching.lanes import (
     Watcher,
 )
 from dray.store.memory import MemoryStore
+from dray.store.store import Record
 from dray.testing import FakeClock
 from tests.unit.server.harness import Wire
 
@@ -41,10 +43,18 @@ class Shop:
         self.shown += 1
         return b'{"revision":%d,"metadata":{"name":%b}}' % (revision, value)
 
-    def interest(self, *, namespace: str = "a", form: str = "", key: str | None = None) -> Interest:
+    def interest(
+        self,
+        *,
+        namespace: str = "a",
+        form: str = "",
+        key: str | None = None,
+        labels: str = "",
+        fields: str = "",
+    ) -> Interest:
         served = Registry().find("", "v1", "pods")
         assert served is not None
-        selection = select(served, namespace, "", "")
+        selection = select(served, namespace, labels, fields)
         return Interest(served, selection, self.show, form, "Pod", "v1", key=key)
 
     def watcher(self, *, after: int | None = None, bookmarks: bool = False, **of: Any) -> Watcher:
@@ -54,6 +64,12 @@ class Shop:
     async def put(self, name: str, namespace: str = "a") -> int:
         record = await self.store.put(f"core/pods/{namespace}/{name}", f'"{name}"'.encode())
         return record.revision
+
+    async def place(self, name: str, node: object, **labels: str) -> int:
+        """Write a pod that is on a node."""
+        document = {"metadata": {"name": name, "labels": labels}, "spec": {"nodeName": node}}
+        value = msgspec.json.encode(document)
+        return (await self.store.put(f"core/pods/a/{name}", value)).revision
 
 
 def run(scenario: Callable[[Shop], Coroutine[Any, Any, None]]) -> None:
@@ -160,6 +176,126 @@ def test_history_that_is_gone_is_said_so() -> None:
         await shop.store.compact(3)
         with pytest.raises(RevisionCompacted):
             shop.lanes.join(shop.watcher(after=1))
+        assert len(shop.lanes) == 0
+
+    run(scenario)
+
+
+# Lanes under one prefix ------------------------------------------------------------------------
+
+
+def kinds(data: bytes | bytearray) -> list[tuple[str, int]]:
+    types = [line.split(b'"')[3].decode() for line in data.splitlines()]
+    return list(zip(types, revisions(data), strict=True))
+
+
+def test_a_node_hears_what_comes_to_it_and_what_leaves_it() -> None:
+    async def scenario(shop: Shop) -> None:
+        names = ("spec.nodeName=n", "spec.nodeName=m", "spec.nodeName=", "spec.nodeName!=n")
+        n, m, nowhere, elsewhere = [shop.watcher(fields=fields) for fields in names]
+        running = shop.watcher(fields="spec.nodeName=n,status.phase=Running")
+        everyone = shop.watcher()
+        for watcher in (n, m, nowhere, elsewhere, running, everyone):
+            shop.lanes.join(watcher)
+        await shop.place("p", "")  # 2
+        await shop.place("p", "n")  # 3
+        await shop.place("p", "n")  # 4
+        await shop.place("p", "m")  # 5
+        await shop.store.delete("core/pods/a/p")  # 6
+        await shop.place("q", None)  # 7
+        assert kinds(wire(n).data) == [("ADDED", 3), ("MODIFIED", 4), ("DELETED", 5)]
+        assert kinds(wire(m).data) == [("ADDED", 5), ("DELETED", 6)]
+        assert kinds(wire(nowhere).data) == [("ADDED", 2), ("DELETED", 3), ("ADDED", 7)]
+        heard = [("ADDED", 2), ("DELETED", 3), ("ADDED", 5), ("DELETED", 6), ("ADDED", 7)]
+        assert kinds(wire(elsewhere).data) == heard
+        assert wire(running).data == b""
+        assert revisions(wire(everyone).data) == [2, 3, 4, 5, 6, 7]
+
+    run(scenario)
+
+
+def test_an_event_of_one_node_is_not_matched_against_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def scenario(shop: Shop) -> None:
+        watchers = [shop.watcher(fields=f"spec.nodeName=n{each}") for each in range(50)]
+        for watcher in watchers:
+            shop.lanes.join(watcher)
+        matched = 0
+        matches = Selection.matches
+
+        def counting(self: Selection, record: Record, reading: Reading | None = None) -> bool:
+            nonlocal matched
+            matched += 1
+            return matches(self, record, reading)
+
+        monkeypatch.setattr(Selection, "matches", counting)
+        await shop.place("p", "n7")
+        await shop.place("p", "n7")
+        assert matched == 3  # new, and then old and new
+        assert kinds(wire(watchers[7]).data) == [("ADDED", 2), ("MODIFIED", 3)]
+        assert sum(len(wire(watcher).data) > 0 for watcher in watchers) == 1
+        for watcher in watchers:
+            shop.lanes.leave(watcher)
+        await shop.place("p", "n7")
+        assert matched == 3
+
+    run(scenario)
+
+
+def test_lanes_that_select_by_fields_read_an_object_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Decoder:
+        def __init__(self, decoder: msgspec.json.Decoder[Any]) -> None:
+            self.decoder = decoder
+            self.count = 0
+
+        def decode(self, value: bytes) -> Any:
+            self.count += 1
+            return self.decoder.decode(value)
+
+    documents = Decoder(msgspec.json.Decoder())
+    monkeypatch.setattr("dray.server.selection._DOCUMENT", documents)
+
+    async def scenario(shop: Shop) -> None:
+        watchers = [shop.watcher(fields=f"spec.nodeName!=n{each}") for each in range(20)]
+        for watcher in watchers:
+            shop.lanes.join(watcher)
+        await shop.place("p", "n")
+        assert documents.count == 1
+        await shop.place("p", "n")
+        assert documents.count == 3
+        assert {bytes(wire(watcher).data).count(b"\n") for watcher in watchers} == {2}
+
+    run(scenario)
+
+
+def test_a_lane_that_is_left_leaves_its_neighbours() -> None:
+    async def scenario(shop: Shop) -> None:
+        one, two = shop.watcher(fields="spec.nodeName=n"), shop.watcher(labels="a=b")
+        key, again = shop.watcher(key="core/pods/a/p"), shop.watcher(fields="spec.nodeName=n")
+        end = wire(one)
+        for watcher in (one, two, key):
+            shop.lanes.join(watcher)
+        shop.lanes.leave(one)
+        await shop.place("p", "n", a="b")
+        shop.lanes.join(again)
+        await shop.place("p", "n", a="b")
+        assert end.data == b""
+        assert kinds(wire(two).data) == [("ADDED", 2), ("MODIFIED", 3)]
+        assert kinds(wire(key).data) == [("ADDED", 2), ("MODIFIED", 3)]
+        assert kinds(wire(again).data) == [("ADDED", 2), ("MODIFIED", 3)]
+
+    run(scenario)
+
+
+def test_what_cannot_be_read_drops_everyone_it_may_concern() -> None:
+    async def scenario(shop: Shop) -> None:
+        watchers = [shop.watcher(), shop.watcher(fields="spec.nodeName=n")]
+        ends = [wire(watcher) for watcher in watchers]
+        for watcher in watchers:
+            shop.lanes.join(watcher)
+        await shop.store.put("core/pods/a/p", b"{")
+        assert [end.aborted for end in ends] == [True, True]
         assert len(shop.lanes) == 0
 
     run(scenario)
