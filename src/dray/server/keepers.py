@@ -17,7 +17,7 @@ from dray.api.core import ConfigMap, Namespace, ServiceAccount
 from dray.api.meta import ObjectMeta
 from dray.api.rbac import ClusterRole
 from dray.api.wire import replace
-from dray.clock import Clock, SystemClock
+from dray.clock import Clock
 from dray.errors import APIError
 from dray.server.auth.aggregation import stale_aggregates
 from dray.server.bootstrap import ensure
@@ -44,14 +44,14 @@ class NamespaceKeeper:
         state: State,
         store: Store,
         authority: str,
-        clock: Clock | None = None,
+        clock: Clock,
     ) -> None:
-        """The clock, the machine's unless another is given, says when to try again."""
+        """The clock says when to try again."""
         self._internal = internal
         self._state = state
         self._store = store
         self._authority = authority
-        self._chores = Chores(clock or SystemClock())
+        self._chores = Chores(clock)
 
     async def welcome(self, namespace: Namespace) -> None:
         """Furnish a new namespace before its creator hears of it: its first pod may follow."""

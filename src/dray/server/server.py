@@ -176,7 +176,7 @@ class Server:
         )
         self._internal = Internal(self.services)
         self._keeper = NamespaceKeeper(
-            self._internal, state, store, self.authority.certificate.decode()
+            self._internal, state, store, self.authority.certificate.decode(), clock
         )
         self._events = EventKeeper(state, store, clock)
         self._roles = RoleKeeper(self._internal, state, store)
