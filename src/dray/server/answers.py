@@ -66,7 +66,7 @@ async def large_document(call: Call, status: int, body: bytes) -> Response:
     """A finished JSON document that may be large, and then takes long to be made YAML."""
     if call.media.encoding is not Encoding.YAML:
         return document(call, status, body)
-    return await call.services.aside.do(len(body), document, call, status, body)
+    return await call.aside(len(body), document, call, status, body)
 
 
 def render(

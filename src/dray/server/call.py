@@ -65,7 +65,7 @@ class Call:
     ) -> R:
         """What pure work on the body and on so many bytes that are stored comes to."""
         size = stored_bytes + len(self.request.body)
-        return await self.services.aside.do(size, work, *args, **kwargs)
+        return await self.services.aside.do_for(self.user.name, size, work, *args, **kwargs)
 
     def key(self, name: str = "") -> str:
         return key_of(self.served.prefix, self.namespace, name or self.route.name)

@@ -16,7 +16,7 @@ async def object_answer(call: Call, status: int, value: bytes, revision: int) ->
     media = call.media
     if media.encoding is not Encoding.JSON or media.form is not Form.OBJECT:
         size = len(value)
-        return await call.services.aside.do(size, _object_answer, call, status, value, revision)
+        return await call.aside(size, _object_answer, call, status, value, revision)
     return _object_answer(call, status, value, revision)
 
 
