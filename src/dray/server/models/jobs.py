@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from dray.api.wire import replace
-from dray.errors import FieldError
-from dray.server.models.model import Circumstances
 from dray.server.models.typed import TypedModel
 from dray.server.names import host_name_warning
 
@@ -27,19 +25,13 @@ class WorkloadModel(TypedModel):
 
 
 class JobModel(WorkloadModel):
-    """A job without labels of its own has those of its template, made ones included."""
+    """A job without labels of its own is stored with those of its template, made ones included.
 
-    def prepare_create(self, new: Any, circumstances: Circumstances) -> Any:
-        bare = not new.metadata.labels and not new.spec.template.metadata.labels
-        job = super().prepare_create(new, circumstances)
-        if not bare or new.spec.manual_selector:
-            return job
-        # Upstream's server shares one map between the two even if neither was written.
-        labels = job.spec.template.metadata.labels
-        return replace(job, metadata=replace(job.metadata, labels=labels))
+    Upstream fills them in when it reads what is stored, so rules never see them.
+    """
 
-    def validate_create(self, new: Any, circumstances: Circumstances) -> Sequence[FieldError]:
-        # What is wrong with labels that both have is said once, about the template.
-        if new.metadata.labels == new.spec.template.metadata.labels:
-            new = replace(new, metadata=replace(new.metadata, labels={}))
-        return super().validate_create(new, circumstances)
+    def store(self, obj: Any) -> bytes:
+        labels = obj.spec.template.metadata.labels
+        if labels and not obj.metadata.labels:
+            obj = replace(obj, metadata=replace(obj.metadata, labels=labels))
+        return super().store(obj)

@@ -22,10 +22,11 @@ def job(labels: dict[str, str], template: dict[str, str]) -> Any:
     return read("batch", "jobs", document)
 
 
-def test_a_job_without_labels_has_those_made_for_its_pods() -> None:
+def test_a_job_without_labels_is_stored_with_those_made_for_its_pods() -> None:
     made = JOBS.prepare_create(job({}, {}), HERE)
-    assert made.metadata.labels == made.spec.template.metadata.labels
-    assert made.metadata.labels["batch.kubernetes.io/job-name"] == "j"
+    stored = JOBS.load(JOBS.store(made), 1)
+    assert stored.metadata.labels == made.spec.template.metadata.labels
+    assert stored.metadata.labels["batch.kubernetes.io/job-name"] == "j"
 
 
 @pytest.mark.parametrize(
