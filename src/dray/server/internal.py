@@ -23,7 +23,7 @@ from dray.server.services import Services
 from dray.server.user import SYSTEM
 from dray.server.writing import create_object, replace_object
 
-__all__ = ["Internal"]
+__all__ = ["Internal", "internal_call"]
 
 _REQUEST = Request("POST", "/", {}, {"user-agent": "dray"}, b"", Peer("internal"))
 _OPTIONS = WriteOptions(manager="dray")
@@ -64,14 +64,31 @@ class Internal:
         served = self._served.get(type(obj))
         if served is None:
             raise InternalError(f"{type(obj).__name__} is not served")
-        resource, metadata = served.resource, obj.metadata
-        where = Route(
-            verb=verb,
-            path="/",
-            group=resource.group,
-            version=resource.version,
-            resource=resource.plural,
-            namespace=metadata.namespace,
-            name=metadata.name,
+        metadata = obj.metadata
+        return internal_call(
+            self._services, served, verb, name=metadata.name, namespace=metadata.namespace
         )
-        return Call(self._services, _REQUEST, where, SYSTEM, served, Media())
+
+
+def internal_call(
+    services: Services,
+    served: Served,
+    verb: str,
+    *,
+    name: str,
+    namespace: str = "",
+    subresource: str = "",
+) -> Call:
+    """A request of the server to itself, as verbs get it."""
+    resource = served.resource
+    where = Route(
+        verb=verb,
+        path="/",
+        group=resource.group,
+        version=resource.version,
+        resource=resource.plural,
+        subresource=subresource,
+        namespace=namespace,
+        name=name,
+    )
+    return Call(services, _REQUEST, where, SYSTEM, served, Media())

@@ -1,7 +1,7 @@
 """What a pod refers to: secrets, config maps, and other objects its volumes and variables name.
 
-dray carries volumes and mounts as JSON and never checks them, so this reads them with care:
-whatever has not the shape it should have counts as absent. Only what clients could abuse is read.
+dray carries volumes and mounts as JSON, which rules judge only after admission, so this reads them
+with care: whatever has not the shape it should have counts as absent.
 Upstream counterparts: pkg/api/pod/util.go (VisitPodSecretNames, HasAPIObjectReference).
 """
 

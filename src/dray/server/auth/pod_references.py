@@ -1,7 +1,7 @@
 """What a pod refers to in its namespace, and so what its node must be able to read.
 
-Volumes travel through dray as JSON that nobody looks into. Here, and only here, the few members
-that name other objects are read from them.
+Volumes travel through dray as JSON. For a node only the few members matter that name other objects,
+and nothing else is read of them.
 
 Upstream counterparts: pkg/api/v1/pod (VisitPodSecretNames and its siblings), component-helpers'
 ephemeral volumes, dynamic-resource-allocation's resourceclaim.Name.

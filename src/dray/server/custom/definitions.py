@@ -30,7 +30,6 @@ from dray.errors import (
     InternalError,
     StoreError,
 )
-from dray.server.call import Call
 from dray.server.chores import Chores
 from dray.server.custom.definition_status import (
     is_accepted,
@@ -42,13 +41,10 @@ from dray.server.custom.kind import CustomKind, schema_document
 from dray.server.custom.serving import served_versions
 from dray.server.deletion import delete_object
 from dray.server.discovery import KUBERNETES_VERSION
-from dray.server.http.messages import Peer, Request
-from dray.server.negotiation import Media
+from dray.server.internal import internal_call
 from dray.server.options import WriteOptions
 from dray.server.registry import Served, key_of, prefix_of
-from dray.server.routing import Route
 from dray.server.services import Services
-from dray.server.user import SYSTEM
 from dray.server.writing import replace_object
 from dray.store.store import Event, Record, Subscription
 
@@ -60,7 +56,6 @@ _GROUP: Final = "apiextensions.k8s.io"
 _PLURAL: Final = "customresourcedefinitions"
 _PREFIX: Final = prefix_of(_GROUP, _PLURAL)
 
-_REQUEST: Final = Request("PUT", "/", {}, {"user-agent": "dray"}, b"", Peer("internal"))
 
 # Who owns the status of definitions everywhere: upstream's controllers, at the version we are like.
 _OPTIONS: Final = WriteOptions(manager=f"kube-apiserver-v{'.'.join(map(str, KUBERNETES_VERSION))}")
@@ -269,7 +264,13 @@ class DefinitionKeeper:
     async def _write_status(
         self, record: Record, wanted: CustomResourceDefinition, now: Time
     ) -> None:
-        call = self._call(self._served, "update", name=wanted.metadata.name, subresource="status")
+        call = internal_call(
+            self._services,
+            self._served,
+            "update",
+            name=wanted.metadata.name,
+            subresource="status",
+        )
         await replace_object(call, record, lambda _old: wanted, _OPTIONS, now, subresource="status")
 
     # The objects of a definition ---------------------------------------------------------------
@@ -291,7 +292,9 @@ class DefinitionKeeper:
             if head is None:
                 continue
             namespace, _, object_name = record.key.removeprefix(prefix).rpartition("/")
-            call = self._call(served, "delete", namespace=namespace, name=object_name)
+            call = internal_call(
+                self._services, served, "delete", namespace=namespace, name=object_name
+            )
             await delete_object(call, head, DeleteOptions(), self._now())
         return bool(store.range(prefix, limit=1).records)
 
@@ -320,22 +323,6 @@ class DefinitionKeeper:
 
     def _now(self) -> Time:
         return Time(self._services.clock.now())
-
-    def _call(
-        self, served: Served, verb: str, *, name: str, namespace: str = "", subresource: str = ""
-    ) -> Call:
-        resource = served.resource
-        where = Route(
-            verb=verb,
-            path="/",
-            group=resource.group,
-            version=resource.version,
-            resource=resource.plural,
-            subresource=subresource,
-            namespace=namespace,
-            name=name,
-        )
-        return Call(self._services, _REQUEST, where, SYSTEM, served, Media())
 
 
 def _name(key: str) -> str:

@@ -98,7 +98,7 @@ def _admitted(call: Call, binding: Binding, name: str, *, dry_run: bool) -> Bind
         object=binding,
     )
     admitted: Binding = call.services.admission.admit(request)
-    call.services.admission.validate(request)
+    call.services.admission.validate(request.with_object(admitted))
     return admitted
 
 
