@@ -90,6 +90,7 @@ class _Program(click.Group):
         "kubectl get resourceslices -o yaml | dray validate -f -",
         "dray cel 'device.driver == \"gpu.example.com\"' --slices slices.yaml",
         "dray explain pod/train -n ml -f dump.json",
+        "dray server --data-dir /var/lib/dray",
     ),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
