@@ -27,13 +27,12 @@ from dray.errors import (
     StoreUnavailable,
     Unavailable,
 )
-from dray.server.admission.request import AdmissionRequest, Operation
 from dray.server.answers import status_answer
 from dray.server.call import Call
 from dray.server.http.messages import Answer
 from dray.server.options import write_options
 from dray.server.refusals import conflict, modified, not_found, precondition_failed, success
-from dray.server.subresources.body import read_action
+from dray.server.subresources.body import admit_action, read_action
 
 __all__ = ["bind", "bind_by_name"]
 
@@ -58,7 +57,7 @@ async def bind(call: Call) -> Answer:
     if record is None:
         raise not_found(call.resource, name)
     pod = call.model.load(record.value, record.revision)
-    binding = _admitted(call, binding, name, dry_run=options.dry_run)
+    binding = admit_action(call, binding, name, subresource="binding", dry_run=options.dry_run)
     now = call.now()
     bound = _bound(call, pod, binding, now)
     if not options.dry_run:
@@ -84,22 +83,6 @@ def _check_target(binding: Binding, name: str) -> None:
         errors.append(FieldError(FieldErrorType.REQUIRED, "target.name"))
     if errors:
         raise Invalid("", "Binding", name, errors)
-
-
-def _admitted(call: Call, binding: Binding, name: str, *, dry_run: bool) -> Binding:
-    request = AdmissionRequest(
-        operation=Operation.CREATE,
-        resource=call.resource,
-        user=call.user,
-        namespace=call.namespace,
-        name=name,
-        subresource="binding",
-        dry_run=dry_run,
-        object=binding,
-    )
-    admitted: Binding = call.services.admission.admit(request)
-    call.services.admission.validate(request.with_object(admitted))
-    return admitted
 
 
 def _bound(call: Call, pod: Pod, binding: Binding, now: Time) -> Pod:

@@ -8,11 +8,12 @@ from dray.api.codec import decode_builtins
 from dray.api.meta import Object
 from dray.api.pruning import drop_unknown
 from dray.errors import BadRequest, DecodeError, quote
+from dray.server.admission.request import AdmissionRequest, Operation
 from dray.server.bodies import body_document, judge_strictness
 from dray.server.call import Call
 from dray.server.options import WriteOptions
 
-__all__ = ["read_action"]
+__all__ = ["admit_action", "read_action"]
 
 O = TypeVar("O", bound=Object)  # noqa: E741
 
@@ -40,3 +41,20 @@ def read_action(call: Call, kind: type[O], options: WriteOptions | None = None) 
             f"version {quote(expected.api_version)}"
         )
     return obj
+
+
+def admit_action(call: Call, action: O, name: str, *, subresource: str, dry_run: bool) -> O:
+    """The action as admission lets it pass. Raises what admission refuses with."""
+    request = AdmissionRequest(
+        operation=Operation.CREATE,
+        resource=call.resource,
+        user=call.user,
+        namespace=call.namespace,
+        name=name,
+        subresource=subresource,
+        dry_run=dry_run,
+        object=action,
+    )
+    admitted: O = call.services.admission.admit(request)
+    call.services.admission.validate(request.with_object(admitted))
+    return admitted

@@ -34,7 +34,6 @@ from dray.errors import (
     Unavailable,
     quote,
 )
-from dray.server.admission.request import AdmissionRequest, Operation
 from dray.server.answers import status_answer
 from dray.server.call import Call
 from dray.server.deletion import check_preconditions, delete_object
@@ -43,7 +42,7 @@ from dray.server.models.typed import TypedModel
 from dray.server.options import write_options
 from dray.server.refusals import not_found, success
 from dray.server.registry import key_of, prefix_of
-from dray.server.subresources.body import read_action
+from dray.server.subresources.body import admit_action, read_action
 
 __all__ = ["evict"]
 
@@ -75,27 +74,12 @@ async def evict(call: Call) -> Answer:
     dry_run = bool(options.dry_run) or bool(call.request.query.get("dryRun"))
     if dry_run:
         options = replace(options, dry_run=("All",))
-    _admit(call, eviction, name, dry_run=dry_run)
+    admit_action(call, eviction, name, subresource="eviction", dry_run=dry_run)
     pod = _pod(call, name)
     if not _may_skip_budgets(pod):
         await _pay(call, pod, dry_run=dry_run)
     await _delete(call, name, options)
     return status_answer(call, 201, success(code=201))
-
-
-def _admit(call: Call, eviction: Eviction, name: str, *, dry_run: bool) -> None:
-    request = AdmissionRequest(
-        operation=Operation.CREATE,
-        resource=call.resource,
-        user=call.user,
-        namespace=call.namespace,
-        name=name,
-        subresource="eviction",
-        dry_run=dry_run,
-        object=eviction,
-    )
-    call.services.admission.admit(request)
-    call.services.admission.validate(request)
 
 
 def _pod(call: Call, name: str) -> Pod:
