@@ -22,11 +22,11 @@ from typing import Final
 from benchmarks.load import Target, Watch, client_context, run
 from dray.clock import SystemClock
 from dray.entropy import SystemEntropy
-from dray.server.http.chunks import frame
-from dray.server.http.listener import Listener
-from dray.server.http.loop import run as run_loop
-from dray.server.http.messages import Answer, Channel, Request, Response, Stream
-from dray.server.http.tls import server_context
+from dray.http.chunks import frame
+from dray.http.listener import Listener
+from dray.http.loop import run as run_loop
+from dray.http.messages import Answer, Channel, Request, Response, Stream
+from dray.http.tls import server_context
 from dray.server.pki import Authority
 
 __all__ = ["main"]

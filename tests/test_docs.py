@@ -20,9 +20,9 @@ from dray.api.features import FEATURES
 from dray.api.wire import Time
 from dray.cli.server import command as server_command
 from dray.cli.snapshot import Snapshot
+from dray.http.limits import Limits
 from dray.server import call, revisions, yaml_bodies
 from dray.server.admission import chain as admission_chain
-from dray.server.http.limits import Limits
 from dray.server.patching import json_patch, managers
 from dray.server.verbs import watch
 from dray.server.watching import lanes

@@ -21,15 +21,15 @@ from itertools import takewhile
 import httptools
 
 from dray.errors import APIError
-from dray.server.http.head import BLOCKS_MAX
-from dray.server.http.limits import Limits
-from dray.server.http.listener import Listener
-from dray.server.http.messages import Answer, Request, Response
-from dray.server.http.service import Service
-from dray.server.http.target import read_target
+from dray.http.head import BLOCKS_MAX
+from dray.http.limits import Limits
+from dray.http.listener import Listener
+from dray.http.messages import Answer, Request, Response
+from dray.http.service import Service
+from dray.http.target import read_target
 from dray.testing import FakeClock
 from tests.fuzz.requests import cut, hostile
-from tests.unit.server.http.wire import Bench
+from tests.unit.http.wire import Bench
 
 __all__ = ["LIMITS", "Recorder", "answers_in", "examine", "examine_socket", "main"]
 

@@ -31,8 +31,8 @@ import yaml
 
 from dray.entropy import SeededEntropy
 from dray.errors import APIError
-from dray.server.http.messages import Answer, Peer, Request, Response, Upgrade
-from dray.server.http.target import read_target
+from dray.http.messages import Answer, Peer, Request, Response, Upgrade
+from dray.http.target import read_target
 from dray.server.patching.managers import decode_entries
 from dray.server.registry import Served
 from dray.server.server import Server, Settings

@@ -20,7 +20,7 @@ from dray.cli.output import examples
 from dray.clock import SystemClock
 from dray.entropy import SystemEntropy
 from dray.errors import ConfigurationError
-from dray.server.http.loop import run
+from dray.http.loop import run
 from dray.server.pki import write_kubeconfig
 from dray.server.runtime_config import parse_runtime_config
 from dray.server.server import Server, Settings

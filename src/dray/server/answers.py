@@ -13,8 +13,8 @@ from typing import Any, Final
 import msgspec
 
 from dray.errors import APIError
+from dray.http.messages import Header, Request, Response
 from dray.server.call import Call
-from dray.server.http.messages import Header, Request, Response
 from dray.server.models.model import STORED_START, shown
 from dray.server.negotiation import Encoding, Media, wants_pretty
 from dray.server.yaml_output import to_yaml

@@ -23,12 +23,12 @@ from dray.errors import (
     Unavailable,
     quote,
 )
+from dray.http.messages import Answer, Peer, Request, Response
 from dray.server.answers import error_answer
 from dray.server.auth.chain import forbidden
 from dray.server.auth.impersonation import impersonate
 from dray.server.call import Call
 from dray.server.deprecations import deprecation_of
-from dray.server.http.messages import Answer, Peer, Request, Response
 from dray.server.negotiation import (
     DOCUMENTS,
     LISTS,

@@ -11,7 +11,7 @@ from typing import ParamSpec, TypeVar
 
 from dray.api.wire import Time
 from dray.errors import InternalError
-from dray.server.http.messages import Request
+from dray.http.messages import Request
 from dray.server.models.model import Circumstances, Model
 from dray.server.negotiation import Media
 from dray.server.registry import Served, key_of

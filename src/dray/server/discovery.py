@@ -21,7 +21,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 import dray
-from dray.server.http.messages import Request, Response
+from dray.http.messages import Request, Response
 from dray.server.negotiation import DISCOVERY, DOCUMENTS, Encoding, Form, negotiate, wants_pretty
 from dray.server.resources import Resource, Subresource
 from dray.server.yaml_output import to_yaml

@@ -6,10 +6,10 @@ kube-aggregator's discovery, kube-openapi's handlers, the OIDC discovery of serv
 
 from __future__ import annotations
 
+from dray.http.messages import Request, Response
 from dray.server.auth.signing_keys import SigningKeys
 from dray.server.discovery import Discovery
 from dray.server.health import Health
-from dray.server.http.messages import Request, Response
 from dray.server.openapi import OpenAPI
 from dray.server.refusals import method_not_allowed
 from dray.server.registry import Registry

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from inspect import isawaitable
 from typing import Final
 
-from dray.server.http.messages import Request, Response
+from dray.http.messages import Request, Response
 
 __all__ = ["Check", "Health"]
 

@@ -11,9 +11,9 @@ from typing import Any
 from dray.api.defaults import default
 from dray.api.meta import DeleteOptions, Object
 from dray.errors import InternalError
+from dray.http.messages import Peer, Request
 from dray.server.call import Call
 from dray.server.deletion import delete_object
-from dray.server.http.messages import Peer, Request
 from dray.server.negotiation import Media
 from dray.server.options import WriteOptions
 from dray.server.refusals import not_found

@@ -31,8 +31,8 @@ from wsproto.utilities import ProtocolError
 
 from dray.api.core import Node
 from dray.errors import APIError, StatusDetails, TransportError, Unavailable
-from dray.server.http.limits import Limits
-from dray.server.http.messages import WebSocket
+from dray.http.limits import Limits
+from dray.http.messages import WebSocket
 
 __all__ = ["Kubelet", "NodePath", "Nodes", "Pieces"]
 

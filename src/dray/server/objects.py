@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dray.http.messages import Response
 from dray.server.answers import document, metadata_of
 from dray.server.call import Call
-from dray.server.http.messages import Response
 from dray.server.negotiation import Encoding, Form
 from dray.server.tabling import one_row
 

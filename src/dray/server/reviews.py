@@ -18,6 +18,7 @@ from dray.api.authorization import (
 from dray.api.codec import encode
 from dray.api.meta import Object
 from dray.api.wire import replace
+from dray.http.messages import Answer
 from dray.server.admission.request import AdmissionRequest, Operation
 from dray.server.answers import document
 from dray.server.application import Verb
@@ -25,7 +26,6 @@ from dray.server.auth.reviews import Reviews
 from dray.server.auth.token_requests import DEFAULT_EXPIRATION_SECONDS, TokenRequests
 from dray.server.call import Call
 from dray.server.field_managers import owned_by_creator
-from dray.server.http.messages import Answer
 from dray.server.options import write_options
 from dray.server.subresources.body import read_action
 

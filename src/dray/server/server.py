@@ -18,6 +18,11 @@ from dray.api.core import Namespace
 from dray.api.features import DEFAULT_GATES, FeatureGates
 from dray.clock import Clock
 from dray.entropy import Entropy
+from dray.http.limits import Limits
+from dray.http.listener import Listener
+from dray.http.messages import Answer
+from dray.http.service import Counters
+from dray.http.tls import server_context
 from dray.server.admission.chain import default_chain
 from dray.server.application import Application, Verb
 from dray.server.auth.authenticator import Authenticator
@@ -36,11 +41,6 @@ from dray.server.custom.definitions import DefinitionKeeper
 from dray.server.documents import Documents
 from dray.server.event_keeper import EventKeeper
 from dray.server.health import Health
-from dray.server.http.limits import Limits
-from dray.server.http.listener import Listener
-from dray.server.http.messages import Answer
-from dray.server.http.service import Counters
-from dray.server.http.tls import server_context
 from dray.server.internal import Internal
 from dray.server.keepers import NamespaceKeeper, RoleKeeper
 from dray.server.kubelet import Kubelet, Nodes

@@ -19,11 +19,11 @@ import uvloop
 
 from dray.clock import SystemClock
 from dray.entropy import SystemEntropy
-from dray.server.http.limits import Limits
-from dray.server.http.messages import Answer, Channel, Request, Response, Stream
-from dray.server.http.tls import server_context
+from dray.http.limits import Limits
+from dray.http.messages import Answer, Channel, Request, Response, Stream
+from dray.http.tls import server_context
 from dray.server.pki import Authority
-from tests.unit.server.http.wire import listening
+from tests.unit.http.wire import listening
 
 curl = pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 

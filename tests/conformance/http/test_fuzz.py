@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.fuzz.http import LIMITS, Recorder, answers_in, examine, examine_socket
 from tests.fuzz.requests import cut, hostile, proper
-from tests.unit.server.http.wire import Bench
+from tests.unit.http.wire import Bench
 
 seeds = st.integers(0, 2**32).map(random.Random)
 

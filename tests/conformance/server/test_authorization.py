@@ -13,7 +13,7 @@ import pytest
 
 from dray.api.meta import ObjectMeta
 from dray.api.rbac import ClusterRole, ClusterRoleBinding, PolicyRule, RoleRef, Subject
-from dray.server.http.messages import Response
+from dray.http.messages import Response
 from dray.server.internal import Internal
 from dray.server.resources import Resource
 from dray.server.user import User

@@ -21,10 +21,10 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from dray.api.features import DEFAULT_GATES, FeatureGates
 from dray.entropy import SeededEntropy
 from dray.errors import APIError
+from dray.http.chunks import unframe
+from dray.http.messages import Answer, Peer, Request, Response, Stream
 from dray.server.bootstrap import bootstrap
 from dray.server.call import Call
-from dray.server.http.chunks import unframe
-from dray.server.http.messages import Answer, Peer, Request, Response, Stream
 from dray.server.internal import Internal
 from dray.server.negotiation import DOCUMENTS, Media, negotiate
 from dray.server.routing import route

@@ -15,7 +15,7 @@ from wsproto.events import Request as Handshake
 from dray.api.core import DaemonEndpoint, Node, NodeAddress, NodeDaemonEndpoints, NodeStatus
 from dray.api.meta import ObjectMeta
 from dray.entropy import SeededEntropy
-from dray.server.http.tls import server_context
+from dray.http.tls import server_context
 from dray.server.pki import Authority
 from dray.testing import FakeClock
 from tests.unit.server.harness import secrets_directory

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dray.server.http.messages import Response
+from dray.http.messages import Response
 from dray.server.user import User
 from tests.unit.server.harness import CONFIG_MAPS, NAMESPACES, PODS, Api, config_map, served
 

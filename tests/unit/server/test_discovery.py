@@ -11,8 +11,8 @@ import yaml
 
 from dray.api.schema import StructOf
 from dray.errors import NotAcceptable
+from dray.http.messages import Peer, Request, Response
 from dray.server.discovery import Discovery, version_document
-from dray.server.http.messages import Peer, Request, Response
 from dray.server.resources import Resource, Subresource
 
 SCHEMA = StructOf(name="", load=dict)

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
+from dray.http.messages import Response
 from dray.server.health import Health
-from dray.server.http.messages import Response
 from tests.unit.server.harness import make_request
 
 

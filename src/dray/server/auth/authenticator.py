@@ -17,10 +17,10 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from dray.errors import Unauthorized
+from dray.http.messages import Peer
 from dray.server.auth.certificates import Certificates
 from dray.server.auth.service_account_tokens import ServiceAccountTokens, VerifiedToken
 from dray.server.auth.token_file import TokenFile
-from dray.server.http.messages import Peer
 from dray.server.user import ANONYMOUS, User
 
 __all__ = ["Authenticator"]

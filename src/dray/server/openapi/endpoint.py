@@ -12,8 +12,8 @@ import hashlib
 from collections.abc import Iterable
 from typing import Any, Final
 
+from dray.http.messages import Header, Request, Response
 from dray.server.discovery import KUBERNETES_VERSION
-from dray.server.http.messages import Header, Request, Response
 from dray.server.openapi import gnostic
 from dray.server.openapi.documents import document, key_of, to_json, v2_document
 from dray.server.resources import Resource

@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Protocol
 
 from dray.clock import Clock
-from dray.server.http.messages import Answer, Response
+from dray.http.messages import Answer, Response
 from dray.server.operations.audit_event import AuditEntry
 from dray.server.operations.audit_policy import AuditDecision, AuditLevel, AuditPolicy
 from dray.server.operations.handling import Handling

@@ -16,7 +16,7 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from dray.errors import BadRequest, shorten
-from dray.server.http.messages import Request
+from dray.http.messages import Request
 from dray.server.operations.audit_policy import AuditDecision, AuditLevel
 from dray.server.protobuf import decode_protobuf, is_protobuf
 from dray.server.routing import Route

@@ -6,7 +6,7 @@ remembered and counting it again is one comparison.
 
 from __future__ import annotations
 
-from dray.server.http.messages import Channel
+from dray.http.messages import Channel
 from dray.server.operations.series import Series
 
 __all__ = ["CountedChannel", "LineCounter"]

@@ -7,7 +7,7 @@ from math import inf
 
 import msgspec
 
-from dray.server.http.messages import Request
+from dray.http.messages import Request
 from dray.server.operations.fairness import Flow
 from dray.server.operations.series import Series
 from dray.server.routing import Route

@@ -14,8 +14,8 @@ from typing import Final, Protocol
 
 from prometheus_client.process_collector import ProcessCollector
 
-from dray.server.http.messages import Request, Response
-from dray.server.http.service import Counters
+from dray.http.messages import Request, Response
+from dray.http.service import Counters
 from dray.server.operations.fairness import Fairness, SchemaCounts
 from dray.server.operations.measures import Distribution
 from dray.server.operations.metric_families import FAMILIES

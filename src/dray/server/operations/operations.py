@@ -14,7 +14,7 @@ from typing import Final
 
 from dray.clock import Clock
 from dray.entropy import Entropy
-from dray.server.http.messages import Answer, Channel, Request, Response, Stream, Upgrade, WebSocket
+from dray.http.messages import Answer, Channel, Request, Response, Stream, Upgrade, WebSocket
 from dray.server.operations.audit import Audit
 from dray.server.operations.audit_log import AuditLog, Rotation
 from dray.server.operations.audit_policy import DEFAULT_POLICY, load_policy

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from dray.server.http.messages import Request
+from dray.http.messages import Request
 from dray.server.operations.measures import Distribution
 from dray.server.resources import Resource
 from dray.server.routing import Route

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from dray.server.http.messages import Request
+from dray.http.messages import Request
 from dray.server.operations.measures import Distribution
 from dray.server.routing import Route
 from dray.server.switches import is_on, is_said

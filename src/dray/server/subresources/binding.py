@@ -27,9 +27,9 @@ from dray.errors import (
     StoreUnavailable,
     Unavailable,
 )
+from dray.http.messages import Answer
 from dray.server.answers import status_answer
 from dray.server.call import Call
-from dray.server.http.messages import Answer
 from dray.server.options import write_options
 from dray.server.refusals import conflict, modified, not_found, precondition_failed, success
 from dray.server.subresources.body import admit_action, read_action

@@ -34,10 +34,10 @@ from dray.errors import (
     Unavailable,
     quote,
 )
+from dray.http.messages import Answer
 from dray.server.answers import status_answer
 from dray.server.call import Call
 from dray.server.deletion import check_preconditions, delete_object
-from dray.server.http.messages import Answer
 from dray.server.models.typed import TypedModel
 from dray.server.options import write_options
 from dray.server.refusals import not_found, success

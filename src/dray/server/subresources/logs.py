@@ -22,8 +22,8 @@ from dray.errors import (
     StatusDetails,
     quote,
 )
+from dray.http.messages import Answer, Channel, Response, Stream
 from dray.server.call import Call
-from dray.server.http.messages import Answer, Channel, Response, Stream
 from dray.server.kubelet import NodePath, Nodes, Pieces
 from dray.server.refusals import not_found
 from dray.server.switches import is_on

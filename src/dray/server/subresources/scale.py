@@ -13,11 +13,11 @@ from dray.api.labels import Selector
 from dray.api.meta import ObjectMeta
 from dray.api.wire import Time, replace
 from dray.errors import BadRequest, DecodeError, FieldError, FieldErrorType, Invalid
+from dray.http.messages import Answer
 from dray.server.answers import document
 from dray.server.call import Call
 from dray.server.custom.scale import custom_scale, with_replicas
 from dray.server.field_managers import applied_document
-from dray.server.http.messages import Answer
 from dray.server.negotiation import PatchType, patch_type
 from dray.server.options import WriteOptions, write_options
 from dray.server.patching.json_patch import apply_json_patch

@@ -11,9 +11,9 @@ from typing import Any, Final, cast
 
 from dray.api.core import Pod
 from dray.errors import BadRequest
+from dray.http.messages import Answer, Upgrade, WebSocket
 from dray.server.admission.request import AdmissionRequest, Operation
 from dray.server.call import Call
-from dray.server.http.messages import Answer, Upgrade, WebSocket
 from dray.server.kubelet import NodePath, Nodes
 from dray.server.rights import require_create
 from dray.server.subresources.logs import container_of, node_of_pod, stored_pod

@@ -6,9 +6,9 @@ from typing import Any
 
 from dray.api.wire import replace
 from dray.errors import BadRequest
+from dray.http.messages import Answer
 from dray.server.bodies import read_object
 from dray.server.call import Call
-from dray.server.http.messages import Answer
 from dray.server.objects import object_answer
 from dray.server.options import write_options
 from dray.server.writing import Written, create_object

@@ -8,11 +8,11 @@ from typing import Final
 from dray.api.meta import DeleteOptions
 from dray.api.wire import Time
 from dray.errors import APIError
+from dray.http.messages import Answer
 from dray.server.answers import large_document, status_answer
 from dray.server.bodies import body_document
 from dray.server.call import Call
 from dray.server.deletion import Deleted, delete_object, would_be_orphaned_by_default
-from dray.server.http.messages import Answer
 from dray.server.listing import Listing, list_document, read_list
 from dray.server.objects import object_answer
 from dray.server.options import delete_options, list_options

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from dray.http.messages import Answer
 from dray.server.call import Call
-from dray.server.http.messages import Answer
 from dray.server.objects import object_answer
 from dray.server.refusals import not_found
 from dray.server.revisions import parse_revision, reach

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dray.http.messages import Answer
 from dray.server.answers import large_document
 from dray.server.call import Call
-from dray.server.http.messages import Answer
 from dray.server.listing import list_document, read_list
 from dray.server.options import list_options
 

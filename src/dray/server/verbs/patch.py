@@ -22,10 +22,10 @@ from dray.errors import (
     Invalid,
     shorten,
 )
+from dray.http.messages import Answer
 from dray.server.bodies import judge_strictness
 from dray.server.call import Call
 from dray.server.field_managers import applied_document
-from dray.server.http.messages import Answer
 from dray.server.negotiation import PatchType, patch_type
 from dray.server.options import WriteOptions, write_options
 from dray.server.patching.json_patch import apply_json_patch

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from dray.errors import AlreadyExists, BadRequest
+from dray.http.messages import Answer
 from dray.server.bodies import read_object
 from dray.server.call import Call
-from dray.server.http.messages import Answer
 from dray.server.options import write_options
 from dray.server.refusals import conflict, modified, not_found
 from dray.server.rights import require_create

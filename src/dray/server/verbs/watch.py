@@ -15,9 +15,9 @@ from typing import Final
 import msgspec
 
 from dray.errors import APIError, Expired, RevisionCompacted
+from dray.http.messages import Answer, Channel, Stream
 from dray.server.answers import metadata_of, warning_headers
 from dray.server.call import Call
-from dray.server.http.messages import Answer, Channel, Stream
 from dray.server.negotiation import Form
 from dray.server.options import ListOptions, list_options
 from dray.server.refusals import too_large_revision

@@ -23,8 +23,8 @@ from typing import Final
 
 from dray.clock import Clock
 from dray.errors import Expired, RevisionCompacted
-from dray.server.http.chunks import frame
-from dray.server.http.messages import Channel
+from dray.http.chunks import frame
+from dray.http.messages import Channel
 from dray.server.registry import Served
 from dray.server.selection import NODE_NAME, Reading, Selection, node_name_of
 from dray.server.watching.lines import Show, added_line, bookmark_line, error_line, line_of

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from dray.errors import Unauthorized
+from dray.http.messages import Peer
 from dray.server.auth.authenticator import TOKEN_CHARACTERS_MAX, Authenticator
 from dray.server.auth.certificates import Certificates
 from dray.server.auth.token_file import TokenFile
-from dray.server.http.messages import Peer
 from dray.server.state import FixedState
 from dray.server.user import ANONYMOUS
 from dray.testing import FakeClock

@@ -10,7 +10,7 @@ import pytest
 
 from dray.api.schema import StructOf
 from dray.api.schemas import schema_of
-from dray.server.http.messages import Peer, Request, Response
+from dray.http.messages import Peer, Request, Response
 from dray.server.openapi import OpenAPI
 from dray.server.resources import Resource
 

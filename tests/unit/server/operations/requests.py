@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dray.server.http.messages import Peer, Request
+from dray.http.messages import Peer, Request
 from dray.server.operations.handling import READING_VERBS, Handling
 from dray.server.operations.series import Series, Sort
 from dray.server.routing import route

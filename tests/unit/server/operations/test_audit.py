@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dray.server.http.messages import Response
+from dray.http.messages import Response
 from dray.server.operations.audit import Audit
 from dray.server.operations.audit_event import AuditEntry
 from dray.server.operations.audit_policy import AuditPolicy

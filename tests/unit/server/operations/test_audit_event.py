@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dray.server.http.messages import Request
+from dray.http.messages import Request
 from dray.server.operations.audit_event import OBJECT_BYTES_MAX, AuditEntry, encode_event
 from dray.server.operations.audit_policy import AuditDecision, AuditLevel
 from dray.server.protobuf import encode_protobuf

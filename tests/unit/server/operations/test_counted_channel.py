@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dray.server.http.chunks import frame
+from dray.http.chunks import frame
 from dray.server.operations.counted_channel import CountedChannel, LineCounter
 from dray.server.operations.series import Series, Sort
 

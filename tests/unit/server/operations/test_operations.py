@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from dray.errors import ConfigurationError
+from dray.http.messages import Answer, Response, Upgrade, WebSocket
 from dray.server.call import Call
-from dray.server.http.messages import Answer, Response, Upgrade, WebSocket
 from dray.server.operations import operations
 from dray.server.operations.fairness import FairnessLimits
 from dray.server.operations.request_log import Requests

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dray.server.http.messages import Request
+from dray.http.messages import Request
 from dray.server.operations import series
 from dray.server.operations.series import Series, SeriesTable, Sort
 from dray.server.registry import Registry

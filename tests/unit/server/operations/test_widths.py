@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dray.server.http.messages import Request
+from dray.http.messages import Request
 from dray.server.operations.measures import Distribution
 from dray.server.operations.widths import WIDTH_MAX, width_of
 from dray.server.routing import route

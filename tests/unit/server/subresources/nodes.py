@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 
 from dray.api.core import Node
 from dray.errors import APIError
-from dray.server.http.messages import WebSocket
+from dray.http.messages import WebSocket
 from dray.server.kubelet import NodePath
 from tests.unit.server.harness import PODS, Api, pod
 

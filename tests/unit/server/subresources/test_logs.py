@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from dray.errors import BadRequest, Invalid, NotFound, Unavailable
-from dray.server.http.messages import Answer, Response, Stream
+from dray.http.messages import Answer, Response, Stream
 from dray.server.subresources.logs import log_verb
 from tests.unit.server.harness import PODS, Api, Wire, served
 from tests.unit.server.kubelets import FakeKubelet, Visit

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from dray.errors import BadRequest, NotFound
-from dray.server.http.messages import Answer, Upgrade
+from dray.http.messages import Answer, Upgrade
 from dray.server.subresources.sessions import session_verb
 from dray.server.user import User
 from tests.unit.server.harness import PODS, Api, served

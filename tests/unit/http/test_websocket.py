@@ -22,9 +22,9 @@ from wsproto.events import (
 )
 
 from dray.errors import TransportError
-from dray.server.http.limits import Limits
-from dray.server.http.messages import Answer, Request, Upgrade, WebSocket
-from tests.unit.server.http.wire import LOOPS, Bench, listening
+from dray.http.limits import Limits
+from dray.http.messages import Answer, Request, Upgrade, WebSocket
+from tests.unit.http.wire import LOOPS, Bench, listening
 
 Serve = Callable[[WebSocket], Coroutine[Any, Any, None]]
 

@@ -17,7 +17,7 @@ from dray.errors import (
     TooManyRequests,
     error_from_status,
 )
-from dray.server.http.messages import Header, Response
+from dray.http.messages import Header, Response
 
 __all__ = [
     "body_too_large",

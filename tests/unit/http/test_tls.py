@@ -12,11 +12,11 @@ from cryptography import x509
 from dray.clock import SystemClock
 from dray.entropy import SystemEntropy
 from dray.errors import ConfigurationError
-from dray.server.http.listener import Listener
-from dray.server.http.messages import Answer, Peer, Request, Response
-from dray.server.http.tls import reload_certificate, server_context
+from dray.http.listener import Listener
+from dray.http.messages import Answer, Peer, Request, Response
+from dray.http.tls import reload_certificate, server_context
 from dray.server.pki import Authority, KeyPair
-from tests.unit.server.http.wire import LOOPS, exchange, listening
+from tests.unit.http.wire import LOOPS, exchange, listening
 
 GET = b"GET /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 NAMES = ["127.0.0.1", "localhost"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
-from dray.server.http.limits import Limits
-from dray.server.http.service import Counters, Service
+from dray.http.limits import Limits
+from dray.http.service import Counters, Service
 from dray.testing import FakeClock
-from tests.unit.server.http.wire import echo
+from tests.unit.http.wire import echo
 
 
 class Member:

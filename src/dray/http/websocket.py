@@ -22,10 +22,10 @@ from wsproto.events import BytesMessage, CloseConnection, Event, Message, Ping, 
 from wsproto.frame_protocol import CloseReason
 
 from dray.errors import BadRequest, TransportError
-from dray.server.http.deadlines import Expirable
-from dray.server.http.head import Fields
-from dray.server.http.messages import Request, WebSocket
-from dray.server.http.service import Service
+from dray.http.deadlines import Expirable
+from dray.http.head import Fields
+from dray.http.messages import Request, WebSocket
+from dray.http.service import Service
 
 __all__ = ["UpgradedConnection", "accept_upgrade"]
 

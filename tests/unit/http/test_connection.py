@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from dray.server.http.limits import Limits
-from dray.server.http.messages import Answer, Channel, Request, Response, Stream, Upgrade
-from tests.unit.server.http.wire import Bench, echo
+from dray.http.limits import Limits
+from dray.http.messages import Answer, Channel, Request, Response, Stream, Upgrade
+from tests.unit.http.wire import Bench, echo
 
 GET = b"GET /a HTTP/1.1\r\nHost: x\r\n\r\n"
 POST = b"POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"

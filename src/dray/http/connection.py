@@ -21,14 +21,14 @@ from math import inf
 from typing import Final, cast
 
 from dray.errors import APIError, BadRequest, InternalError
-from dray.server.http.channel import StreamChannel
-from dray.server.http.compression import compress, compressible
-from dray.server.http.encoder import CHUNKED, UNTIL_CLOSED, without_body
-from dray.server.http.messages import Answer, Peer, Request, Response, Stream, Upgrade
-from dray.server.http.reader import RequestReader
-from dray.server.http.refusals import internal_error, late, refuse, too_much_unfinished
-from dray.server.http.service import Service
-from dray.server.http.websocket import UpgradedConnection, accept_upgrade
+from dray.http.channel import StreamChannel
+from dray.http.compression import compress, compressible
+from dray.http.encoder import CHUNKED, UNTIL_CLOSED, without_body
+from dray.http.messages import Answer, Peer, Request, Response, Stream, Upgrade
+from dray.http.reader import RequestReader
+from dray.http.refusals import internal_error, late, refuse, too_much_unfinished
+from dray.http.service import Service
+from dray.http.websocket import UpgradedConnection, accept_upgrade
 
 __all__ = ["Connection"]
 

@@ -9,7 +9,7 @@ from wsgiref.handlers import format_date_time
 
 from dray.clock import Clock
 from dray.errors import InternalError, quote
-from dray.server.http.messages import Header
+from dray.http.messages import Header
 
 __all__ = ["CHUNKED", "UNTIL_CLOSED", "HeadEncoder", "without_body"]
 

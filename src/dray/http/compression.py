@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from typing import Final
 
-from dray.server.http.messages import Response
+from dray.http.messages import Response
 
 __all__ = ["compress", "compressible"]
 

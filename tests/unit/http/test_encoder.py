@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from dray.errors import InternalError
-from dray.server.http.encoder import CHUNKED, UNTIL_CLOSED, HeadEncoder, without_body
+from dray.http.encoder import CHUNKED, UNTIL_CLOSED, HeadEncoder, without_body
 from dray.testing import FakeClock
 
 

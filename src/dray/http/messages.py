@@ -64,7 +64,7 @@ class Channel(Protocol):
         ...
 
     def write_framed(self, chunk: bytes) -> None:
-        """Like `write`, for what `dray.server.http.chunks.frame` made once for many channels."""
+        """Like `write`, for what `dray.http.chunks.frame` made once for many channels."""
         ...
 
     def close(self) -> None:

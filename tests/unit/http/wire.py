@@ -11,11 +11,11 @@ from typing import Any
 import uvloop
 
 from dray.clock import Clock
-from dray.server.http.connection import Connection
-from dray.server.http.limits import Limits
-from dray.server.http.listener import Listener
-from dray.server.http.messages import Answer, Handler, Request, Response
-from dray.server.http.service import Service
+from dray.http.connection import Connection
+from dray.http.limits import Limits
+from dray.http.listener import Listener
+from dray.http.messages import Answer, Handler, Request, Response
+from dray.http.service import Service
 from dray.testing import FakeClock
 
 LOOPS: dict[str, Callable[[Coroutine[Any, Any, None]], None]] = {

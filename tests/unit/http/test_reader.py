@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dray.errors import APIError
-from dray.server.http.chunks import LAST_CHUNK, frame
-from dray.server.http.head import HeadReader
-from dray.server.http.limits import Limits
-from dray.server.http.messages import Peer
-from dray.server.http.reader import RequestReader
+from dray.http.chunks import LAST_CHUNK, frame
+from dray.http.head import HeadReader
+from dray.http.limits import Limits
+from dray.http.messages import Peer
+from dray.http.reader import RequestReader
 
 PEER = Peer("127.0.0.1:1")
 SMALL = Limits(body_bytes_max=20, request_line_bytes_max=50, head_bytes_max=200)

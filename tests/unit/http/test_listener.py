@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from dray.errors import ConfigurationError, InternalError
-from dray.server.http.limits import Limits
-from dray.server.http.listener import Listener
-from dray.server.http.messages import Answer, Channel, Request, Response, Stream
+from dray.http.limits import Limits
+from dray.http.listener import Listener
+from dray.http.messages import Answer, Channel, Request, Response, Stream
 from dray.testing import FakeClock
-from tests.unit.server.http.wire import LOOPS, echo, exchange, listening
+from tests.unit.http.wire import LOOPS, echo, exchange, listening
 
 GET = b"GET /a HTTP/1.1\r\nHost: x\r\n\r\n"
 LAST_GET = b"GET /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"

@@ -6,7 +6,7 @@ import asyncio
 import weakref
 from math import inf
 
-from dray.server.http.deadlines import Deadlines
+from dray.http.deadlines import Deadlines
 from dray.testing import FakeClock
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dray.errors import APIError, BadRequest, RequestEntityTooLarge
-from dray.server.http.chunks import LAST_CHUNK, LINES_BYTES_MAX, Chunks, frame, unframe
+from dray.http.chunks import LAST_CHUNK, LINES_BYTES_MAX, Chunks, frame, unframe
 
 
 @given(st.binary(min_size=1, max_size=300))

@@ -12,7 +12,7 @@ import re
 from typing import Final
 
 from dray.errors import BadRequest
-from dray.server.http.refusals import body_too_large
+from dray.http.refusals import body_too_large
 
 __all__ = ["LAST_CHUNK", "Chunks", "frame", "unframe"]
 

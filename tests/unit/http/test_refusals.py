@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from dray.errors import APIError
-from dray.server.http import refusals
+from dray.http import refusals
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from dray.server.http.chunks import LAST_CHUNK, frame, unframe
-from dray.server.http.service import Service
+from dray.http.chunks import LAST_CHUNK, frame, unframe
+from dray.http.service import Service
 
 __all__ = ["StreamChannel"]
 

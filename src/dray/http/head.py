@@ -16,8 +16,8 @@ from typing import Final, NamedTuple
 import httptools  # type: ignore[import-untyped, unused-ignore]
 
 from dray.errors import BadRequest
-from dray.server.http.limits import Limits
-from dray.server.http.refusals import (
+from dray.http.limits import Limits
+from dray.http.refusals import (
     expectation_failed,
     head_too_large,
     unknown_coding,

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
-from dray.server.http.budget import Budget
-from dray.server.http.limits import Limits
-from dray.server.http.messages import Answer, Request, Response
-from tests.unit.server.http.wire import Bench
+from dray.http.budget import Budget
+from dray.http.limits import Limits
+from dray.http.messages import Answer, Request, Response
+from tests.unit.http.wire import Bench
 
 
 class Jar:

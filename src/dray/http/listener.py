@@ -10,10 +10,10 @@ from typing import Final
 
 from dray.clock import Clock
 from dray.errors import ConfigurationError, InternalError
-from dray.server.http.connection import Connection
-from dray.server.http.limits import Limits
-from dray.server.http.messages import Handler
-from dray.server.http.service import Counters, Service
+from dray.http.connection import Connection
+from dray.http.limits import Limits
+from dray.http.messages import Handler
+from dray.http.service import Counters, Service
 
 __all__ = ["Listener"]
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dray.errors import APIError, BadRequest
-from dray.server.http.head import BLOCK_BYTES_MAX, BLOCKS_MAX, Fields, HeadReader
-from dray.server.http.limits import Limits
+from dray.http.head import BLOCK_BYTES_MAX, BLOCKS_MAX, Fields, HeadReader
+from dray.http.limits import Limits
 
 
 def fields(block: bytes) -> Fields:

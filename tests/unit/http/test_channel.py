@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 
-from dray.server.http.channel import PIECE_BYTES, StreamChannel
-from dray.server.http.chunks import frame
-from dray.server.http.limits import Limits
-from dray.server.http.service import Service
+from dray.http.channel import PIECE_BYTES, StreamChannel
+from dray.http.chunks import frame
+from dray.http.limits import Limits
+from dray.http.service import Service
 from dray.testing import FakeClock
-from tests.unit.server.http.wire import FakeTransport, echo
+from tests.unit.http.wire import FakeTransport, echo
 
 
 class Setup:

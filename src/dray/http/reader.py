@@ -10,12 +10,12 @@ import re
 from typing import Final
 
 from dray.errors import BadRequest
-from dray.server.http.chunks import Chunks
-from dray.server.http.head import Fields, HeadReader, Line
-from dray.server.http.limits import Limits
-from dray.server.http.messages import Peer, Request
-from dray.server.http.refusals import body_too_large, head_too_large, line_too_long
-from dray.server.http.target import read_target
+from dray.http.chunks import Chunks
+from dray.http.head import Fields, HeadReader, Line
+from dray.http.limits import Limits
+from dray.http.messages import Peer, Request
+from dray.http.refusals import body_too_large, head_too_large, line_too_long
+from dray.http.target import read_target
 
 __all__ = ["RequestReader"]
 

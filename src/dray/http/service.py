@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from dray.clock import Clock
-from dray.server.http.budget import Budget
-from dray.server.http.deadlines import Deadlines
-from dray.server.http.encoder import HeadEncoder
-from dray.server.http.head import HeadReader
-from dray.server.http.limits import Limits
-from dray.server.http.messages import Handler
+from dray.http.budget import Budget
+from dray.http.deadlines import Deadlines
+from dray.http.encoder import HeadEncoder
+from dray.http.head import HeadReader
+from dray.http.limits import Limits
+from dray.http.messages import Handler
 
 # What is read from one socket before the others get their turn.
 READ_BUFFER_BYTES: Final = 64 * 1024

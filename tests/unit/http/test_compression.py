@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import gzip
 
-from dray.server.http.compression import compress, compressible
-from dray.server.http.messages import Response
+from dray.http.compression import compress, compressible
+from dray.http.messages import Response
 
 
 def test_a_compressed_answer_says_so_and_keeps_its_fields() -> None:

@@ -7,7 +7,7 @@ import importlib.util
 
 import pytest
 
-from dray.server.http.loop import run
+from dray.http.loop import run
 
 
 async def loop_module() -> str:
