@@ -135,7 +135,7 @@ def test_nothing_is_left_for_later(folder: str) -> None:
     marked = [
         path.relative_to(ROOT).as_posix()
         for path in (ROOT / folder).rglob("*.py")
-        if FORBIDDEN.search(path.read_text())
+        if not GENERATED.search(path.name) and FORBIDDEN.search(path.read_text())
     ]
     assert not marked
 

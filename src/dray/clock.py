@@ -9,10 +9,15 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Awaitable
+from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Protocol, TypeVar
 
-__all__ = ["Clock", "SystemClock"]
+__all__ = ["Clock", "SystemClock", "within"]
+
+
+T = TypeVar("T")
 
 
 class Clock(Protocol):
@@ -42,3 +47,25 @@ class SystemClock:
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
+
+
+async def within(clock: Clock, seconds: float, awaitable: Awaitable[T]) -> T:
+    """Wait for a result so long and no longer: then cancel it, and raise TimeoutError.
+
+    As asyncio.wait_for, on a clock that may be a test's. It returns once the cancelled task has
+    ended, so nothing goes on behind the caller's back.
+    """
+    task = asyncio.ensure_future(awaitable)
+    alarm = asyncio.ensure_future(clock.sleep(seconds))
+    try:
+        await asyncio.wait((task, alarm), return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            return task.result()
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            return await task
+        raise TimeoutError(f"not done after {seconds:g} s")
+    finally:
+        alarm.cancel()
+        if not task.done():
+            task.cancel()

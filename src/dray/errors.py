@@ -17,6 +17,8 @@
     │   └── StoreCorrupt        what is on disk is not what was written
     ├── TransportError      never arrived, or never answered
     ├── DriverError         names driver, claim and device
+    │   ├── TransientError
+    │   └── PermanentError · InvalidConfig · DeviceFailed      why a claim was not prepared
     ├── CELError            source, position, caret
     ├── AllocationError     claims that cannot be judged: names claim, request or device
     └── InternalError       an invariant broke: log everything, stop the component
@@ -28,11 +30,12 @@ api/errors and util/validation/field.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
+
+from dray.texts import quote, shorten, show
 
 __all__ = [
     "OMITTED",
@@ -45,6 +48,7 @@ __all__ = [
     "ConfigurationError",
     "Conflict",
     "DecodeError",
+    "DeviceFailed",
     "DrayError",
     "DriverError",
     "Expired",
@@ -53,10 +57,12 @@ __all__ = [
     "Forbidden",
     "InternalError",
     "Invalid",
+    "InvalidConfig",
     "MethodNotAllowed",
     "NotAcceptable",
     "NotFound",
     "ParseError",
+    "PermanentError",
     "RequestEntityTooLarge",
     "RevisionCompacted",
     "RevisionConflict",
@@ -66,6 +72,7 @@ __all__ = [
     "StoreUnavailable",
     "Timeout",
     "TooManyRequests",
+    "TransientError",
     "TransportError",
     "Unauthorized",
     "Unavailable",
@@ -114,6 +121,22 @@ class DriverError(DrayError):
         self.driver = driver
         self.claim = claim
         self.device = device
+
+
+class TransientError(DriverError):
+    """Trying again soon may help."""
+
+
+class PermanentError(DriverError):
+    """The same request will fail in the same way, wherever the fault is."""
+
+
+class InvalidConfig(PermanentError):
+    """The opaque configuration of the claim or its class is wrong; the device is not at fault."""
+
+
+class DeviceFailed(PermanentError):
+    """The device is broken, and nobody should get it."""
 
 
 class CELError(DrayError):
@@ -423,7 +446,7 @@ class FieldError:
         """The text without the field, as a Status' cause shows it."""
         title = _TITLES[self.type]
         if self.type not in _WITHOUT_VALUE and self.value is not OMITTED:
-            title = f"{title}: {_show(self.value)}"
+            title = f"{title}: {show(self.value)}"
         return f"{title}: {self.detail}" if self.detail else title
 
     def __str__(self) -> str:
@@ -531,66 +554,3 @@ _BY_CODE: Final = {kind.code: kind for kind in _ON_THE_WIRE}
 
 def _present(**members: Any) -> dict[str, Any]:
     return {key: value for key, value in members.items() if value}
-
-
-# Showing values --------------------------------------------------------------------------------
-
-# A message that repeats a hostile value must not become the attack.
-SHOWN_CHARACTERS_MAX: Final = 256
-
-_ESCAPES: Final[Mapping[str, str]] = {
-    '"': '\\"',
-    "\\": "\\\\",
-    "\a": "\\a",
-    "\b": "\\b",
-    "\f": "\\f",
-    "\n": "\\n",
-    "\r": "\\r",
-    "\t": "\\t",
-    "\v": "\\v",
-}
-
-
-# Go's JSON is made to be safe inside a web page.
-_HTML_ESCAPES: Final = {
-    ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"
-}
-
-
-def quote(text: str) -> str:
-    """The text in double quotes with escapes, the way Go's %q prints it."""
-    return '"' + "".join(_escape(character) for character in text) + '"'
-
-
-def shorten(text: str, *, characters_max: int = SHOWN_CHARACTERS_MAX) -> str:
-    """The text, with its middle left out when it is too long to repeat in a message."""
-    if len(text) <= characters_max:
-        return text
-    half = (characters_max - 3) // 2
-    return f"{text[:half]}...{text[-half:]}"
-
-
-def _escape(character: str) -> str:
-    if character in _ESCAPES:
-        return _ESCAPES[character]
-    if character.isprintable():
-        return character
-    code = ord(character)
-    if code < 0x20 or code == 0x7F:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
-
-
-def _show(value: Any) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return quote(value)
-    if isinstance(value, (int, float)):
-        return str(value)
-    if isinstance(value, (list, tuple, dict)):
-        text = json.dumps(value, separators=(",", ":"), default=str, ensure_ascii=False)
-        return text.translate(_HTML_ESCAPES)
-    return quote(str(value))

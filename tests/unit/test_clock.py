@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from datetime import UTC
 
-from dray.clock import Clock, SystemClock
+import pytest
+
+from dray.clock import Clock, SystemClock, within
 from dray.testing import FakeClock
 
 
@@ -19,3 +21,28 @@ def test_the_system_clock_is_in_utc_and_never_goes_back() -> None:
 def test_sleeping_no_time_returns() -> None:
     for clock in (SystemClock(), FakeClock()):
         asyncio.run(clock.sleep(0))
+
+
+def test_a_result_in_time_is_returned() -> None:
+    async def scenario() -> int:
+        async def answer() -> int:
+            return 42
+
+        return await within(FakeClock(), 1.0, answer())
+
+    assert asyncio.run(scenario()) == 42
+
+
+def test_what_takes_too_long_is_cancelled() -> None:
+    async def scenario() -> None:
+        clock = FakeClock()
+        hung: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        waiting = asyncio.ensure_future(within(clock, 1.0, hung))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        clock.advance(1.0)
+        with pytest.raises(TimeoutError, match="1 s"):
+            await waiting
+        assert hung.cancelled()
+
+    asyncio.run(scenario())
