@@ -1,7 +1,7 @@
 """Records what upstream's node-side .proto files put on the wire: services, fields, numbers, types.
 
-Needs Go (for the module proxy) and the compiler of `make proto`. Writes upstream.json beside the test,
-facts without the words around them. Run: `python tests/oracle/proto/record.py` after `make proto`.
+Needs Go (for the module proxy) and the compiler that `make proto` installs. Writes upstream.json
+beside the test: facts, without the words around them.
 """
 
 from __future__ import annotations
