@@ -1,4 +1,4 @@
-"""Builds the real programs that dray's API server is compared with, into a cache outside the tree.
+"""Builds the real programs that dray is compared with and works with, into a cache outside the tree.
 
 Run as `python -m tests.interop.build [NAME ...]`. Sources come through the Go module proxy at the
 versions pinned in `builds/*/go.mod`, so the binaries are the upstream ones up to their build
@@ -47,6 +47,12 @@ PROGRAMS = {
         Program("kubectl", "kubernetes", "k8s.io/kubernetes/cmd/kubectl", "k8s.io/kubernetes"),
         Program(
             "kubectl-previous", "kubectl", "k8s.io/kubernetes/cmd/kubectl", "k8s.io/kubernetes"
+        ),
+        Program(
+            "dra-example-kubeletplugin",
+            "dra-example-driver",
+            "sigs.k8s.io/dra-example-driver/cmd/dra-example-kubeletplugin",
+            "sigs.k8s.io/dra-example-driver",
         ),
     )
 }
