@@ -1,4 +1,4 @@
-"""Builds the real programs that dray is compared with and works with, into a cache outside the tree.
+"""Builds the real programs that dray is compared or used with, into a cache outside the tree.
 
 Run as `python -m tests.interop.build [NAME ...]`. Sources come through the Go module proxy at the
 versions pinned in `builds/*/go.mod`, so the binaries are the upstream ones up to their build
