@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable
-from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Protocol, TypeVar
 
@@ -62,8 +61,10 @@ async def within(clock: Clock, seconds: float, awaitable: Awaitable[T]) -> T:
         if task.done():
             return task.result()
         task.cancel()
-        with suppress(asyncio.CancelledError):
-            return await task
+        # Not `await task`: its cancellation and the caller's own would look the same.
+        await asyncio.wait((task,))
+        if not task.cancelled():
+            return task.result()
         raise TimeoutError(f"not done after {seconds:g} s")
     finally:
         alarm.cancel()

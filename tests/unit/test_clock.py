@@ -46,3 +46,28 @@ def test_what_takes_too_long_is_cancelled() -> None:
         assert hung.cancelled()
 
     asyncio.run(scenario())
+
+
+def test_a_caller_cancelled_as_the_time_runs_out_is_cancelled() -> None:
+    async def scenario() -> None:
+        clock = FakeClock()
+        stubborn = asyncio.Event()
+
+        async def clean_up_at_length() -> None:
+            try:
+                await asyncio.Event().wait()
+            finally:
+                await stubborn.wait()
+
+        waiting = asyncio.ensure_future(within(clock, 1.0, clean_up_at_length()))
+        for _ in range(3):
+            await asyncio.sleep(0)
+        clock.advance(1.0)
+        for _ in range(3):
+            await asyncio.sleep(0)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        stubborn.set()
+
+    asyncio.run(scenario())

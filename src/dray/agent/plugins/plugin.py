@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
+from dray.errors import DriverError
 from dray.proto.dra_v1_pb2 import (
     NodePrepareResourcesRequest,
     NodePrepareResourcesResponse,
@@ -19,7 +20,11 @@ from dray.proto.dra_v1_pb2 import (
 )
 from dray.proto.health_v1_pb2 import NodeWatchResourcesResponse
 
-__all__ = ["Change", "Plugin", "PluginChange", "PluginService", "Plugins"]
+__all__ = ["Change", "HealthUnsupported", "Plugin", "PluginChange", "PluginService", "Plugins"]
+
+
+class HealthUnsupported(DriverError):
+    """The driver does not report health, whatever it said: asking again is of no use."""
 
 
 class PluginService(Protocol):
@@ -40,7 +45,10 @@ class PluginService(Protocol):
         ...
 
     def watch_health(self) -> AsyncIterator[NodeWatchResourcesResponse]:
-        """Reports of health until the stream ends; what it raises ends it too."""
+        """Reports of health until the stream ends; what it raises ends it too.
+
+        HealthUnsupported means that there will never be any from this instance.
+        """
         ...
 
 
@@ -74,7 +82,11 @@ class Change(Enum):
 
     REGISTERED = "registered"
     CONNECTED = "connected"
+    # Also ends a hang: whoever connects next is another process, and starts with a clean slate.
     DISCONNECTED = "disconnected"
+    # Connected, but calls time out.
+    HUNG = "hung"
+    RESPONSIVE = "responsive"
     DEREGISTERED = "deregistered"
 
 
@@ -90,7 +102,10 @@ class Plugins(Protocol):
     """All plugins of a node."""
 
     def find(self, driver: str) -> Plugin | None:
-        """The instance to call: the newest that is connected, else the newest; None without any."""
+        """The instance to call, None without any.
+
+        The newest that is connected and answers, else the newest connected, else the newest.
+        """
         ...
 
     def instances(self, driver: str) -> Sequence[Plugin]:
