@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import pairwise
 from math import inf
 
 import pytest
@@ -132,10 +133,11 @@ def test_after_the_grace_period_words_of_an_ended_stream_are_not_believed(
     assert cache.read(GPU0).health is Health.HEALTHY
     clock.advance(0.1)
     assert cache.expire() == (GPU0, GPU1)
-    assert cache.read(GPU0) == (
-        Health.UNKNOWN,
+    health, message = cache.read(GPU0)
+    assert health is Health.UNKNOWN
+    assert message == (
         "health stream of driver gpu.example.com ended: killed; "
-        "last known Healthy at 2026-01-01T00:00:00Z",
+        "last known Healthy at 2026-01-01T00:00:00Z"
     )
 
 
@@ -266,10 +268,11 @@ def test_what_was_known_before_a_restart_is_remembered_but_not_believed(
     cache.apply_report(DRIVER, {GPU0: HEALTHY, GPU1: UNHEALTHY})
     successor = HealthCache(clock)
     successor.restore(cache.facts())
-    assert successor.read(GPU1) == (
-        Health.UNKNOWN,
+    health, message = successor.read(GPU1)
+    assert health is Health.UNKNOWN
+    assert message == (
         "not reported since the agent was restarted; "
-        "last known Unhealthy at 2026-01-01T00:00:00Z: ECC error",
+        "last known Unhealthy at 2026-01-01T00:00:00Z: ECC error"
     )
     assert successor.next_deadline() is None
     assert successor.apply_report(DRIVER, {GPU0: HEALTHY}).changed == (GPU0,)
@@ -289,7 +292,7 @@ def test_the_version_moves_with_every_change_worth_keeping_and_with_no_other(
     clock.advance(60)
     cache.expire()
     versions.append(cache.version)
-    grew = [after > before for before, after in zip(versions, versions[1:], strict=False)]
+    grew = [after > before for before, after in pairwise(versions)]
     assert grew == [True, False, True, False, True]
 
 
@@ -324,9 +327,9 @@ def test_readers_cannot_tell_when_the_timer_came(steps: list[tuple[float, Words 
         elif step == "expire":
             cache.expire()
             deadline = cache.next_deadline() or inf
-            assert all(
-                deadline <= until for health, until in heard.values() if until > now
-            ), "a timer would come too late"
+            assert all(deadline <= until for health, until in heard.values() if until > now), (
+                "a timer would come too late"
+            )
         elif isinstance(step, dict):
             cache.apply_report(DRIVER, step)
             ends_at = inf
