@@ -62,6 +62,7 @@ class TestDriver:
         endpoint: str | None = None,
         info: bytes | None = None,
     ) -> None:
+        self.name = name
         suffix = f"-{uid}" if uid else ""
         self.registration_path = root / "registry" / f"{name}{suffix}-reg.sock"
         self.service_path = root / f"dra{suffix}.sock"
@@ -236,6 +237,8 @@ def scenario(body: Callable[[Path], Awaitable[None]]) -> None:
         with short_directory() as root:
             async with asyncio.timeout(20):
                 await body(root)
+        for _ in range(5):
+            await asyncio.sleep(0)  # alarms that were switched off end in the next turn
         left = asyncio.all_tasks() - {asyncio.current_task()}
         assert not left, f"still running: {left}"
 

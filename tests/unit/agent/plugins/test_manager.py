@@ -2,11 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
 
+import pytest
+
+from dray.agent.plugins.manager import PluginManager
 from dray.agent.plugins.plugin import Change, Plugins
-from dray.proto.dra_v1_pb2 import Claim, NodePrepareResourcesRequest
-from tests.unit.agent.plugins.drivers import DRIVER, TestDriver, running, scenario
+from dray.clock import SystemClock
+from dray.entropy import SeededEntropy
+from dray.errors import ParseError, TransportError
+from dray.proto.dra_v1_pb2 import (
+    Claim,
+    NodePrepareResourcesRequest,
+    NodePrepareResourcesResponse,
+    NodeUnprepareResourcesRequest,
+    NodeUnprepareResourcesResponse,
+)
+from dray.proto.health_v1_pb2 import NodeWatchResourcesResponse
+from dray.testing import FakeClock
+from tests.unit.agent.plugins import drivers
+from tests.unit.agent.plugins.drivers import DRIVER, Changes, TestDriver, running, scenario
 
 REQUEST = NodePrepareResourcesRequest(claims=[Claim(namespace="default", name="c", uid="1")])
 
@@ -29,5 +50,368 @@ def test_a_driver_that_appears_is_registered_connected_and_told() -> None:
             await driver.stop()
             await changes.until(Change.DEREGISTERED)
             assert plugins.drivers() == ()
+
+    scenario(body)
+
+
+def test_drivers_that_were_there_first_are_found_by_a_restarted_agent() -> None:
+    async def body(root: Path) -> None:
+        driver = TestDriver(root)
+        await driver.start()
+        for _ in range(2):
+            async with running(root) as (_, changes):
+                await changes.until(Change.CONNECTED)
+                assert (await driver.statuses.get()).plugin_registered
+        await driver.stop()
+
+    scenario(body)
+
+
+@pytest.mark.slow
+def test_a_service_that_goes_away_and_comes_back_stays_registered() -> None:
+    """Row 1: calls fail fast meanwhile, and its return is noticed without any."""
+
+    async def body(root: Path) -> None:
+        driver = TestDriver(root)
+        await driver.start()
+        async with running(root) as (manager, changes):
+            plugin = (await changes.until(Change.CONNECTED)).plugin
+            await driver.stop_service()
+            await changes.until(Change.DISCONNECTED)
+            assert manager.find(DRIVER) is plugin
+            assert not plugin.connected
+            with pytest.raises(TransportError, match=r"driver gpu\.example\.com: .*Unavailable"):
+                await plugin.service.prepare(REQUEST)
+            await driver.start_service()
+            await changes.until(Change.CONNECTED)
+            await plugin.service.prepare(REQUEST)
+        await driver.stop()
+
+    scenario(body)
+
+
+@pytest.mark.slow
+def test_a_killed_process_is_noticed_and_its_successor_registered_at_once() -> None:
+    """Rows 1, 7 and 8: SIGKILL leaves both sockets behind; the new process replaces them."""
+
+    async def start(root: Path) -> asyncio.subprocess.Process:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, drivers.__file__, DRIVER, str(root), stdout=asyncio.subprocess.PIPE
+        )
+        assert process.stdout is not None
+        assert await process.stdout.readline() == b"serving\n"
+        return process
+
+    async def body(root: Path) -> None:
+        process = await start(root)
+        async with running(root) as (manager, changes):
+            first = (await changes.until(Change.CONNECTED)).plugin
+            process.send_signal(signal.SIGKILL)
+            await changes.until(Change.DISCONNECTED)
+            await process.wait()
+            assert manager.find(DRIVER) is first, "its socket is still there"
+            with pytest.raises(TransportError):
+                await first.service.prepare(REQUEST)
+
+            process = await start(root)
+            second = (await changes.until(Change.REGISTERED)).plugin
+            assert second is not first
+            await changes.until(Change.CONNECTED)
+            assert manager.instances(DRIVER) == (second,)
+            await second.service.prepare(REQUEST)
+            process.send_signal(signal.SIGKILL)
+            await process.wait()
+
+    scenario(body)
+
+
+def test_during_a_rolling_update_the_newer_instance_is_called_and_only_the_older_one_leaves() -> (
+    None
+):
+    """Row 6."""
+
+    async def body(root: Path) -> None:
+        old, new = TestDriver(root, uid="old"), TestDriver(root, uid="new")
+        await old.start()
+        async with running(root) as (manager, changes):
+            first = (await changes.until(Change.CONNECTED)).plugin
+            await new.start()
+            second = (await changes.until(Change.CONNECTED)).plugin
+            assert manager.instances(DRIVER) == (first, second)
+            assert manager.find(DRIVER) is second
+            await old.stop()
+            assert (await changes.until(Change.DEREGISTERED)).plugin is first
+            assert manager.find(DRIVER) is second
+            assert second.connected
+            await new.stop()
+
+    scenario(body)
+
+
+def test_an_older_instance_is_called_while_the_newer_is_not_there() -> None:
+    async def body(root: Path) -> None:
+        old, new = TestDriver(root, uid="old"), TestDriver(root, uid="new")
+        await old.start()
+        async with running(root) as (manager, changes):
+            first = (await changes.until(Change.CONNECTED)).plugin
+            await new.start()
+            await changes.until(Change.CONNECTED)
+            await new.stop_service()
+            await changes.until(Change.DISCONNECTED)
+            assert manager.find(DRIVER) is first
+            await new.stop()
+            await old.stop()
+
+    scenario(body)
+
+
+def test_a_re_created_socket_is_a_new_registration() -> None:
+    """Row 5: the same path and endpoint, between two reads of the directory."""
+
+    async def body(root: Path) -> None:
+        clock = FakeClock()
+        driver, successor = TestDriver(root), TestDriver(root)
+        await driver.start()
+        async with running(root, clock=clock) as (manager, changes):
+            first = (await changes.until(Change.CONNECTED)).plugin
+            await driver.stop()
+            await successor.start()
+            clock.advance(0.25)
+            second = (await changes.until(Change.REGISTERED)).plugin
+            order = [change for _, change in changes.heard]
+            assert order[-2:] == [Change.DEREGISTERED, Change.REGISTERED]
+            assert first.instance != second.instance
+            assert manager.instances(DRIVER) == (second,)
+            await changes.until(Change.CONNECTED)
+            await second.service.prepare(REQUEST)
+            await successor.stop()
+
+    scenario(body)
+
+
+def test_a_call_under_way_ends_when_its_instance_is_deregistered() -> None:
+    async def body(root: Path) -> None:
+        driver = TestDriver(root)
+        await driver.start()
+        async with running(root) as (_, changes):
+            plugin = (await changes.until(Change.CONNECTED)).plugin
+            driver.answering.clear()
+            call = asyncio.ensure_future(plugin.service.prepare(REQUEST))
+            await driver.called.wait()
+            os.unlink(driver.registration_path)
+            with pytest.raises(TransportError, match="deregistered"):
+                await call
+            driver.answering.set()
+            await driver.stop()
+
+    scenario(body)
+
+
+def test_a_hung_driver_is_reported_and_an_older_instance_that_answers_is_preferred() -> None:
+    """Row 3."""
+
+    async def body(root: Path) -> None:
+        clock = FakeClock()
+        old, new = TestDriver(root, uid="old"), TestDriver(root, uid="new")
+        await old.start()
+        async with running(root, clock=clock) as (manager, changes):
+            first = (await changes.until(Change.CONNECTED)).plugin
+            await new.start()
+            clock.advance(0.25)
+            second = (await changes.until(Change.CONNECTED)).plugin
+            new.answering.clear()
+            call = asyncio.ensure_future(second.service.prepare(REQUEST))
+            await new.called.wait()
+            new.called.clear()
+            clock.advance(45.0)
+            with pytest.raises(TimeoutError, match=r"gpu.example.com: no answer within 45 s"):
+                await call
+            assert manager.find(DRIVER) is first
+
+            await new.called.wait()  # asked to prepare nothing
+            new.called.clear()
+            clock.advance(5.0)
+            assert (await changes.until(Change.HUNG)).plugin is second
+            assert second.connected
+
+            new.answering.set()
+            await asyncio.sleep(0)
+            clock.advance(10.0)
+            assert (await changes.until(Change.RESPONSIVE)).plugin is second
+            assert manager.find(DRIVER) is second
+            await new.stop()
+            await old.stop()
+
+    scenario(body)
+
+
+def test_two_sockets_may_not_register_one_endpoint_until_the_first_leaves() -> None:
+    """Row 11."""
+
+    async def body(root: Path) -> None:
+        first = TestDriver(root, uid="a")
+        second = TestDriver(root, uid="b", endpoint=str(first.service_path))
+        await first.start()
+        async with running(root) as (manager, changes):
+            await changes.until(Change.CONNECTED)
+            await second.start()
+            refusal = await second.statuses.get()
+            assert not refusal.plugin_registered
+            assert refusal.error == (
+                "RegisterPlugin error -- plugin registration failed with err: endpoint"
+                f" {first.service_path} already registered for DRA driver plugin {DRIVER}"
+            )
+            assert len(manager.instances(DRIVER)) == 1
+            os.unlink(first.registration_path)
+            while not (await second.statuses.get()).plugin_registered:
+                pass
+            assert len(manager.instances(DRIVER)) == 1
+            await first.stop()
+            await second.stop()
+
+    scenario(body)
+
+
+def test_two_drivers_may_share_an_endpoint() -> None:
+    async def body(root: Path) -> None:
+        first = TestDriver(root, "a.example.com")
+        second = TestDriver(root, "b.example.com", uid="b", endpoint=str(first.service_path))
+        await first.start()
+        await second.start()
+        async with running(root) as (manager, changes):
+            await changes.until(Change.CONNECTED)
+            await changes.until(Change.CONNECTED)
+            assert manager.drivers() == ("a.example.com", "b.example.com")
+        await second.stop()
+        await first.stop()
+
+    scenario(body)
+
+
+@pytest.mark.slow
+def test_two_hundred_sockets_most_of_them_dead_or_silent_do_not_delay_the_others() -> None:
+    """Row 7, many times over."""
+
+    async def body(root: Path) -> None:
+        registry = root / "registry"
+        registry.mkdir()
+        sockets = []
+        for number in range(190):
+            dead = socket.socket(socket.AF_UNIX)
+            dead.bind(str(registry / f"dead-{number}.sock"))
+            if number % 2:
+                dead.listen()  # accepts, and says nothing
+            sockets.append(dead)
+        alive = [
+            TestDriver(root, f"d{number}.example.com", uid=str(number)) for number in range(10)
+        ]
+        for driver in alive:
+            await driver.start()
+        async with running(root) as (manager, changes):
+            for _ in alive:
+                await changes.until(Change.CONNECTED)
+            assert len(manager.drivers()) == 10
+            for driver in alive:
+                plugin = manager.find(driver.name)
+                assert plugin is not None
+                await plugin.service.prepare(REQUEST)
+        for driver in alive:
+            await driver.stop()
+        for dead in sockets:
+            dead.close()
+        assert len(list(registry.iterdir())) == 190, "nothing of others is ever removed"
+
+    scenario(body)
+
+
+class InProcess:
+    """A driver without sockets."""
+
+    def __init__(self) -> None:
+        self.answering = asyncio.Event()
+        self.answering.set()
+
+    async def prepare(self, request: NodePrepareResourcesRequest) -> NodePrepareResourcesResponse:
+        await self.answering.wait()
+        return NodePrepareResourcesResponse()
+
+    async def unprepare(
+        self, request: NodeUnprepareResourcesRequest
+    ) -> NodeUnprepareResourcesResponse:
+        raise TransportError("gone")
+
+    async def watch_health(self) -> AsyncIterator[NodeWatchResourcesResponse]:
+        yield NodeWatchResourcesResponse()
+
+
+def manager_of(root: Path, clock: FakeClock | None = None) -> PluginManager:
+    return PluginManager(root / "registry", clock=clock or SystemClock(), entropy=SeededEntropy(1))
+
+
+def test_a_driver_in_this_process_is_like_any_other() -> None:
+    async def body(root: Path) -> None:
+        manager = manager_of(root)
+        changes = Changes(manager)
+        detach = manager.attach(DRIVER, InProcess(), offers_health=False)
+        plugin = manager.find(DRIVER)
+        assert plugin is not None
+        assert plugin.connected
+        assert not plugin.offers_health
+        await plugin.service.prepare(REQUEST)
+        with pytest.raises(TransportError):
+            await plugin.service.unprepare(NodeUnprepareResourcesRequest())
+        detach()
+        detach()
+        assert manager.find(DRIVER) is None
+        assert [change for _, change in changes.heard] == [
+            Change.REGISTERED,
+            Change.CONNECTED,
+            Change.DEREGISTERED,
+        ]
+        with pytest.raises(ParseError, match="driver's name"):
+            manager.attach("x" * 64, InProcess())
+
+    scenario(body)
+
+
+def test_a_hung_driver_in_this_process_is_noticed_while_the_manager_runs() -> None:
+    async def body(root: Path) -> None:
+        clock = FakeClock()
+        service = InProcess()
+        async with running(root, clock=clock) as (manager, changes):
+            await asyncio.sleep(0)
+            detach = manager.attach(DRIVER, service)
+            service.answering.clear()
+            plugin = manager.find(DRIVER)
+            assert plugin is not None
+            call = asyncio.ensure_future(plugin.service.prepare(REQUEST))
+            await turn()
+            clock.advance(45.0)
+            with pytest.raises(TimeoutError):
+                await call
+            await turn()
+            clock.advance(5.0)
+            await changes.until(Change.HUNG)
+            detach()
+
+    scenario(body)
+
+
+async def turn() -> None:
+    """Let every task get to where it waits for the clock."""
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+def test_stopping_is_no_news_about_drivers() -> None:
+    async def body(root: Path) -> None:
+        driver = TestDriver(root)
+        await driver.start()
+        async with running(root) as (_, changes):
+            plugin = (await changes.until(Change.CONNECTED)).plugin
+        assert [change for _, change in changes.heard] == [Change.REGISTERED, Change.CONNECTED]
+        with pytest.raises(TransportError):
+            await plugin.service.prepare(REQUEST)
+        await driver.stop()
 
     scenario(body)
