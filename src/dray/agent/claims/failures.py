@@ -9,11 +9,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Final
 
 from dray.agent.claims.claim_info import ClaimName
 from dray.errors import DrayError
 
-__all__ = ["ClaimFailure", "DeviceFailure", "ErrorClass", "PrepareFailed", "UnprepareFailed"]
+__all__ = [
+    "ClaimFailure",
+    "ClaimInfoMissing",
+    "DeviceFailure",
+    "ErrorClass",
+    "PrepareFailed",
+    "UnprepareFailed",
+    "summary",
+]
+
+# A hundred claims may fail for a hundred reasons; a sentence that names so many is read, the rest
+# is in the failures.
+_TEXTS_MAX: Final = 8
 
 
 class ErrorClass(Enum):
@@ -80,3 +93,14 @@ class UnprepareFailed(DrayError):
     def __init__(self, message: str, failures: Sequence[ClaimFailure] = ()) -> None:
         super().__init__(f"unprepare dynamic resources: {message}")
         self.failures = tuple(failures)
+
+
+class ClaimInfoMissing(DrayError):
+    """A container's claim is not known on this node, or what drivers prepared for it is not."""
+
+
+def summary(failures: Sequence[ClaimFailure]) -> str:
+    """One sentence for all: upstream's text of the first failure, then those of the others."""
+    texts = list(dict.fromkeys(failure.message for failure in failures))
+    shown = "; ".join(texts[:_TEXTS_MAX])
+    return shown if len(texts) <= _TEXTS_MAX else f"{shown}; and {len(texts) - _TEXTS_MAX} more"

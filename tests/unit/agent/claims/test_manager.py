@@ -1,0 +1,252 @@
+"""What the rest of the agent can rely on of a node's claims."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from dray.agent.claims.failures import ClaimInfoMissing, ErrorClass, PrepareFailed, UnprepareFailed
+from dray.errors import TransportError
+from tests.unit.agent.claims.world import GPU, NIC, World, claim, container, pod, result
+
+POD = pod("pod-1", "gpu", containers=[container("main", "gpu")])
+
+
+def test_a_prepared_claim_has_its_devices_and_its_pod(tmp_path: Path) -> None:
+    world = World(tmp_path, claim())
+    asyncio.run(world.manager.prepare(POD))
+    info = world.manager.info("ml", "gpu")
+    assert info is not None
+    assert info.prepared
+    assert info.pods == {"pod-1"}
+    assert world.manager.cdi_devices(POD, "main") == ("example.com/gpu=dev-uid-gpu",)
+    assert world.manager.pods_using(GPU, "node-1", "dev-uid-gpu") == {"pod-1"}
+    assert world.manager.claims_in_use() == {"<any>": 1, GPU: 1}
+
+
+def test_a_claim_is_prepared_once(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        await world.manager.prepare(POD)
+        await world.manager.prepare(POD)
+
+    world = World(tmp_path, claim())
+    asyncio.run(scenario())
+    assert world.gpu.operations == ["prepare"]
+
+
+def test_after_a_restart_a_claim_is_prepared_again_and_devices_are_not_doubled(
+    tmp_path: Path,
+) -> None:
+    async def scenario() -> None:
+        await world.manager.prepare(POD)
+        again = world.start()
+        assert again.cdi_devices(POD, "main") == ("example.com/gpu=dev-uid-gpu",)
+        await again.prepare(POD)
+
+    world = World(tmp_path, claim())
+    asyncio.run(scenario())
+    assert world.gpu.operations == ["prepare", "prepare"]
+    assert len(world.manager.claims_of("pod-1")[0].drivers[GPU]) == 1
+
+
+def test_what_is_given_back_is_gone_also_after_a_restart(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        await world.manager.prepare(POD)
+        await world.manager.unprepare(POD)
+
+    world = World(tmp_path, claim())
+    asyncio.run(scenario())
+    assert world.gpu.operations == ["prepare", "unprepare"]
+    assert not world.manager.claims_of("pod-1")
+    assert not world.start().claims()
+    with pytest.raises(ClaimInfoMissing):
+        world.manager.cdi_devices(POD, "main")
+
+
+def test_a_pod_deleted_while_the_agent_was_down_is_given_back_by_the_first_round(
+    tmp_path: Path,
+) -> None:
+    async def scenario() -> None:
+        await world.manager.prepare(POD)
+        again = world.start()
+        assert not await again.reconcile(["another"])
+
+    world = World(tmp_path, claim())
+    asyncio.run(scenario())
+    assert not world.gpu.prepared
+    assert not world.manager.claims()
+
+
+def test_pods_that_are_active_keep_their_claims(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        await world.manager.prepare(POD)
+        await world.manager.reconcile(["pod-1"])
+
+    world = World(tmp_path, claim())
+    asyncio.run(scenario())
+    assert world.gpu.prepared == {"uid-gpu"}
+
+
+def test_every_minute_claims_of_vanished_pods_are_given_back_until_it_works(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        await world.manager.prepare(POD)
+        world.gpu.unprepare_errors["uid-gpu"] = "busy"
+        asked = asyncio.Queue[None]()
+        sources = iter([None, ["pod-1"], [], [], []])
+
+        def active() -> list[str] | None:
+            asked.put_nowait(None)
+            return next(sources)
+
+        task = asyncio.create_task(world.manager.run(active))
+        for _ in range(4):
+            await asked.get()
+            for _ in range(20):  # what the round does takes no time, only turns of the loop
+                await asyncio.sleep(0)
+            if world.gpu.operations.count("unprepare") == 1:
+                world.gpu.unprepare_errors.clear()
+            world.clock.advance(60)
+        await asked.get()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    world = World(tmp_path, claim())
+    asyncio.run(scenario())
+    assert world.gpu.operations == ["prepare", "unprepare", "unprepare"]
+    assert not world.manager.claims()
+    [(reason, message)] = world.events
+    assert reason == "FailedUnprepareDynamicResources"
+    assert message.endswith("NodeUnprepareResources failed for ResourceClaim gpu: busy")
+
+
+def test_refreshing_replaces_what_a_driver_prepared(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        await world.manager.prepare(POD)
+        world.gpu.devices = lambda uid: []
+        await world.manager.refresh(POD)
+
+    world = World(tmp_path, claim())
+    asyncio.run(scenario())
+    assert world.gpu.operations == ["prepare", "prepare"]
+    assert world.manager.cdi_devices(POD, "main") == ()
+
+
+def test_durations_are_measured_with_their_outcome(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        await world.manager.prepare(POD)
+        world.gpu.unprepare_errors["uid-gpu"] = "busy"
+        with pytest.raises(UnprepareFailed):
+            await world.manager.unprepare(POD)
+
+    world = World(tmp_path, claim())
+    asyncio.run(scenario())
+    assert world.observed.operations == [
+        ("PrepareResources", 0.0, False),
+        ("UnprepareResources", 0.0, True),
+    ]
+
+
+# Without a checkpoint --------------------------------------------------------------------------
+
+
+def test_a_lost_checkpoint_is_rebuilt_from_claims_reserved_for_pods(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        await world.manager.prepare(POD)
+        world.path.unlink()
+        again = world.start()
+        assert again.needs_rebuild
+        assert not await again.rebuild([POD, pod("other", "nic")])
+        assert not again.needs_rebuild
+        [info] = again.claims_of("pod-1")
+        assert not info.prepared
+        assert [found.device for found in info.drivers[GPU]] == ["gpu-0"]
+        # Nobody knows yet what a container needs; to start it without devices would be wrong.
+        with pytest.raises(ClaimInfoMissing):
+            again.cdi_devices(POD, "main")
+        await again.prepare(POD)
+        assert again.cdi_devices(POD, "main") == ("example.com/gpu=dev-uid-gpu",)
+
+    world = World(tmp_path, claim(), claim("nic", results=[result(NIC)], pods=["not-it"]))
+    asyncio.run(scenario())
+    assert world.manager.info("ml", "nic") is None
+
+
+def test_an_adopted_claim_is_still_unknown_to_containers_after_another_restart(
+    tmp_path: Path,
+) -> None:
+    async def scenario() -> None:
+        await world.manager.rebuild([POD])
+        again = world.start()
+        assert not again.needs_rebuild
+        assert again.pods() == {"pod-1"}
+        with pytest.raises(ClaimInfoMissing):
+            again.cdi_devices(POD, "main")
+
+    world = World(tmp_path, claim())
+    asyncio.run(scenario())
+
+
+def test_a_damaged_checkpoint_is_set_aside_and_reported(tmp_path: Path) -> None:
+    world = World(tmp_path, claim())
+    asyncio.run(world.manager.prepare(POD))
+    world.path.write_bytes(b"{")
+    again = world.start()
+    assert again.needs_rebuild
+    assert (tmp_path / "dra_manager_state.damaged-0").read_bytes() == b"{"
+    [(reason, message)] = world.events
+    assert reason == "DamagedClaimCheckpoint"
+    assert "damaged-0" in message
+
+
+def test_a_pod_that_ends_before_the_rebuild_is_given_back_all_the_same(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        await world.manager.prepare(POD)
+        world.path.unlink()
+        await world.start().unprepare(POD)
+
+    world = World(tmp_path, claim())
+    asyncio.run(scenario())
+    assert not world.gpu.prepared
+
+
+def test_without_the_api_nobody_says_that_an_unknown_pod_has_no_claims(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        world.api.error = TransportError("connection refused")
+        assert await world.manager.rebuild([POD])
+        assert world.manager.needs_rebuild
+        with pytest.raises(UnprepareFailed, match="fetch ResourceClaim gpu: connection refused"):
+            await world.manager.unprepare(POD)
+
+    world = World(tmp_path, claim())
+    asyncio.run(scenario())
+
+
+def test_pods_of_other_nodes_are_not_adopted(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        elsewhere = pod("pod-1", "gpu")
+        elsewhere = type(elsewhere)(metadata=elsewhere.metadata, status=elsewhere.status)
+        assert not await world.manager.rebuild([elsewhere])
+
+    world = World(tmp_path, claim())
+    asyncio.run(scenario())
+    assert not world.manager.claims()
+
+
+def test_retries_are_for_what_is_not_final(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    assert world.manager.retries.delay_seconds(ErrorClass.TRANSIENT, 1) is not None
+    assert world.manager.retries.delay_seconds(ErrorClass.PERMANENT, 1) is None
+
+
+def test_a_full_disk_fails_the_pod_before_any_driver_is_called(tmp_path: Path) -> None:
+    world = World(tmp_path / "node", claim())
+    world.path.unlink()
+    world.path.parent.rmdir()
+    with pytest.raises(PrepareFailed, match="could not save checkpoint") as caught:
+        asyncio.run(world.manager.prepare(POD))
+    assert caught.value.error_class is ErrorClass.TRANSIENT
+    assert not world.gpu.calls
+    assert not world.manager.claims()
