@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from dray.agent.claims.claim_info import ClaimInfo
+from dray.agent.claims.pod_claims import references
 from dray.agent.health.cache import Opinion
 from dray.agent.health.words import DeviceID
 from dray.api.core import Container, Pod, ResourceHealth, ResourceStatus
@@ -63,11 +64,9 @@ def _find(pod: Pod, container_name: str) -> Container | None:
 
 def _picks(pod: Pod, container: Container) -> Iterator[tuple[str, str, str]]:
     """Entry, name of the ResourceClaim, and request (none for all) of what a container uses."""
-    named = {claim.name: claim.resource_claim_name for claim in pod.spec.resource_claims}
-    # A status without a name says that no claim was needed.
-    for status in pod.status.resource_claim_statuses or ():
-        named[status.name] = status.resource_claim_name
+    named = {reference.name: reference.claim_name for reference in references(pod)}
     for pick in container.resources.claims:
+        # Not created yet, or not needed.
         if claim := named.get(pick.name):
             suffix = f"/{pick.request}" if pick.request else ""
             yield f"claim:{pick.name}{suffix}", claim, pick.request
@@ -93,10 +92,11 @@ def _devices(info: ClaimInfo, request: str) -> Iterator[tuple[DeviceID, str]]:
 def _resources(
     devices: dict[tuple[DeviceID, str], None], read: Callable[[DeviceID], Opinion]
 ) -> tuple[ResourceHealth, ...]:
-    shared = Counter(cdi_id for _, cdi_id in devices)
+    names = {(device, cdi_id): cdi_id or str(device) for device, cdi_id in devices}
+    shared = Counter(names.values())
     resources: dict[str, ResourceHealth] = {}
-    for device, cdi_id in devices:
-        resource_id = cdi_id if cdi_id and shared[cdi_id] == 1 else str(device)
+    for (device, _), name in names.items():
+        resource_id = name if shared[name] == 1 else str(device)
         opinion = read(device)
         resources.setdefault(
             resource_id,
