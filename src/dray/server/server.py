@@ -211,28 +211,16 @@ class Server:
         port = self._settings.port if self._listener is None else self._listener.port
         return f"https://{_bracketed(self._settings.host)}:{port}"
 
-    async def start(self) -> None:
-        """Create what must be there, then listen."""
-        settings = self._settings
+    async def start(self, *, listen: bool = True) -> None:
+        """Create what must be there, then listen, unless all clients are in this process."""
         await bootstrap(self._internal, self._state)
         self._definitions.load()
-        names = _names(settings.host, settings.names)
-        files = self.authority.server_certificate(names)
-        context = server_context(
-            files.certificate, files.key, client_authority=self.authority.certificate_file
-        )
-        self._listener = Listener(
-            self._application,
-            clock=self._clock,
-            host=settings.host,
-            port=settings.port,
-            ssl_context=context,
-            limits=settings.limits,
-        )
+        self._listener = self._make_listener() if listen else None
         self._operations.start()
         self.services.aside.start()
-        await self._listener.start()
-        self._documents.answer_at(self.url.removeprefix("https://"))
+        if self._listener is not None:
+            await self._listener.start()
+            self._documents.answer_at(self.url.removeprefix("https://"))
         for name, work in (
             ("watches", self.lanes.keep),
             ("operations", self._operations.run),
@@ -244,6 +232,22 @@ class Server:
         ):
             self._supervisor.start(name, work)
         self._phase = "running"
+
+    def _make_listener(self) -> Listener:
+        settings = self._settings
+        names = _names(settings.host, settings.names)
+        files = self.authority.server_certificate(names)
+        context = server_context(
+            files.certificate, files.key, client_authority=self.authority.certificate_file
+        )
+        return Listener(
+            self._application,
+            clock=self._clock,
+            host=settings.host,
+            port=settings.port,
+            ssl_context=context,
+            limits=settings.limits,
+        )
 
     async def stop(self, grace_seconds: float = STOP_SECONDS) -> None:
         """End watches properly, let requests finish, and release everything but the store."""
