@@ -110,13 +110,15 @@ class TransportError(DrayError):
 class DriverError(DrayError):
     """A driver failed, or refused, an operation on a claim's device."""
 
-    def __init__(self, message: str, *, driver: str, claim: str = "", device: str = "") -> None:
+    def __init__(
+        self, message: str, *, driver: str = "", claim: str = "", device: str = ""
+    ) -> None:
         named = ", ".join(
             f"{noun} {value}"
             for noun, value in (("driver", driver), ("claim", claim), ("device", device))
             if value
         )
-        super().__init__(f"{named}: {message}")
+        super().__init__(f"{named}: {message}" if named else message)
         self.message = message
         self.driver = driver
         self.claim = claim

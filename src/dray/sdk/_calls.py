@@ -1,0 +1,95 @@
+"""Calls into a driver author's code: retried while that can help, ended in time, never trusted.
+
+What the code raises becomes a failure with a class. Something it did not mean to raise is logged
+with its traceback. A transient error is tried again with growing pauses, because a kubelet that is
+told of it comes back only after a minute or more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
+
+from dray.clock import Clock, within
+from dray.entropy import Entropy
+from dray.errors import DriverError, TransientError
+from dray.sdk._failures import ErrorClass, classify
+
+__all__ = ["Calls", "Outcome"]
+
+_log = logging.getLogger(__name__)
+
+# A device that was just released is ready after some tenths of a second; a driver that restarts,
+# after some seconds.
+PAUSE_SECONDS: Final = 0.2
+PAUSE_SECONDS_MAX: Final = 5.0
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome(Generic[T]):
+    """What a call returned, or why it did not."""
+
+    value: T | None = None
+    error_class: ErrorClass | None = None
+    message: str = ""
+
+    @property
+    def failed(self) -> bool:
+        return self.error_class is not None
+
+
+class Calls:
+    """Makes calls on a clock."""
+
+    def __init__(self, *, clock: Clock, entropy: Entropy) -> None:
+        self._clock = clock
+        self._entropy = entropy
+
+    async def make(
+        self, what: str, call: Callable[[], Awaitable[T]], *, deadline: float
+    ) -> Outcome[T]:
+        """Call until it succeeds, fails for good, or the deadline is near."""
+        pause_seconds = PAUSE_SECONDS
+        attempt = 1
+        while True:
+            error = await self._attempt(call, deadline)
+            if isinstance(error, Outcome):
+                return error
+            error_class, message = classify(error)
+            if not isinstance(error, (DriverError, TimeoutError)):
+                _log.error("%s raised what it should not", what, exc_info=error)
+            left_seconds = deadline - self._clock.monotonic()
+            if not isinstance(error, TransientError) or left_seconds <= pause_seconds:
+                if attempt > 1:
+                    message = f"{message} (after {attempt} attempts)"
+                return Outcome(error_class=error_class, message=message)
+            _log.info("%s: %s; trying again in %.1f s", what, message, pause_seconds)
+            await self._clock.sleep(pause_seconds * self._entropy.uniform(0.5, 1.0))
+            pause_seconds = min(2 * pause_seconds, PAUSE_SECONDS_MAX)
+            attempt += 1
+
+    async def _attempt(
+        self, call: Callable[[], Awaitable[T]], deadline: float
+    ) -> Outcome[T] | BaseException:
+        seconds = max(deadline - self._clock.monotonic(), 0.0)
+        task = asyncio.ensure_future(within(self._clock, seconds, _called(call)))
+        try:
+            await asyncio.wait((task,))
+        finally:
+            if not task.done():
+                task.cancel()
+                await asyncio.wait((task,))
+        if task.cancelled():
+            return TransientError("the call was cancelled")
+        error = task.exception()
+        return Outcome(task.result()) if error is None else error
+
+
+async def _called(call: Callable[[], Awaitable[T]]) -> T:
+    # What is raised before the first await is raised in here, too.
+    return await call()

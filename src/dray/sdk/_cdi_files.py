@@ -1,0 +1,172 @@
+"""A driver's CDI files: one for each prepared claim, for container runtimes to read.
+
+Files are written whole or not at all, in the oldest version of CDI that has what they use, and bear
+the claim's UID in their name and in the names of their devices, so that no runtime's cache mistakes
+one claim's devices for another's. Only files with this driver's prefix are ever touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from dray.api.cdi import (
+    Device,
+    Spec,
+    encode_spec,
+    is_device_name,
+    validate_spec,
+    with_required_version,
+)
+from dray.errors import PermanentError
+from dray.files import TEMPORARY_PREFIX, TEMPORARY_SUFFIX, remove_file, write_file
+from dray.sdk._journal import JournalDevice
+
+__all__ = ["CDIFiles", "Reconciled"]
+
+_SUFFIX: Final = ".json"
+
+# Runtimes that do not run as root read them as well; there are no secrets in them.
+_MODE: Final = 0o644
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciled:
+    """What was done so that files and journal agree: UIDs of claims."""
+
+    removed: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
+
+
+class CDIFiles:
+    """The files in a directory or, without one, in memory alone."""
+
+    def __init__(self, directory: Path | None, *, driver: str, device_class: str) -> None:
+        self._directory = directory
+        self._vendor = f"k8s.{driver}"
+        self._kind = f"{self._vendor}/{device_class}"
+        self._prefix = f"{self._vendor}-{device_class}_"
+        self._memory: dict[str, bytes] = {}
+
+    def path(self, uid: str) -> Path | None:
+        """Where a claim's file is, if files are kept at all."""
+        return None if self._directory is None else self._directory / self._name(uid)
+
+    def named(self, uid: str, devices: Iterable[JournalDevice]) -> tuple[tuple[str, ...], ...]:
+        """The qualified names for each of a claim's devices: none for one without edits."""
+        names = _device_names(uid, tuple(devices))
+        return tuple((f"{self._kind}={name}",) if name else () for name in names)
+
+    def write(self, uid: str, devices: Iterable[JournalDevice]) -> None:
+        """Put a claim's file in place, unless it is there already as it should be.
+
+        Raises PermanentError if the driver's edits break CDI's rules.
+        """
+        data = self._content(uid, tuple(devices))
+        if data is None:
+            self.remove(uid)
+        elif self._stored(uid) != data:
+            self._store(uid, data)
+
+    def check(self, uid: str, devices: Iterable[JournalDevice]) -> None:
+        """Raise PermanentError if the driver's edits break CDI's rules."""
+        self._content(uid, tuple(devices))
+
+    def remove(self, uid: str) -> None:
+        """Remove a claim's file, if there is one. Names that cannot be a file's have none."""
+        if not is_device_name(uid):
+            return
+        self._memory.pop(uid, None)
+        path = self.path(uid)
+        if path is not None and path.parent.is_dir():
+            remove_file(path)
+
+    def claims(self) -> tuple[str, ...]:
+        """The UIDs of the claims that have a file."""
+        if self._directory is None:
+            return tuple(self._memory)
+        if not self._directory.is_dir():
+            return ()
+        found = []
+        for path in self._directory.iterdir():
+            uid = path.name.removeprefix(self._prefix).removesuffix(_SUFFIX)
+            if is_device_name(uid) and path.name == self._name(uid):
+                found.append(uid)
+        return tuple(sorted(found))
+
+    def reconcile(
+        self, expected: Mapping[str, tuple[JournalDevice, ...]], *, keep: Iterable[str] = ()
+    ) -> Reconciled:
+        """Have files for exactly these claims; those to keep are left as they are."""
+        self._remove_leftovers()
+        untouched = frozenset(keep)
+        removed = tuple(
+            uid for uid in self.claims() if uid not in expected and uid not in untouched
+        )
+        for uid in removed:
+            self.remove(uid)
+        written = []
+        for uid, devices in expected.items():
+            if self._stored(uid) != self._content(uid, devices):
+                self.write(uid, devices)
+                written.append(uid)
+        return Reconciled(removed, tuple(written))
+
+    def _name(self, uid: str) -> str:
+        return f"{self._prefix}{uid}{_SUFFIX}"
+
+    def _stored(self, uid: str) -> bytes | None:
+        path = self.path(uid)
+        if path is None:
+            return self._memory.get(uid)
+        try:
+            return path.read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def _store(self, uid: str, data: bytes) -> None:
+        path = self.path(uid)
+        if path is None:
+            self._memory[uid] = data
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_file(path, data, mode=_MODE)
+
+    def _content(self, uid: str, devices: tuple[JournalDevice, ...]) -> bytes | None:
+        names = _device_names(uid, devices)
+        held = tuple(
+            Device(name=name, container_edits=device.edits)
+            for name, device in zip(names, devices, strict=True)
+            if name and device.edits
+        )
+        if not held:
+            return None
+        spec = with_required_version(Spec(kind=self._kind, devices=held))
+        errors = validate_spec(spec)
+        if errors:
+            raise PermanentError(
+                f"the driver's edits break rules of CDI: {'; '.join(map(str, errors))}"
+            )
+        return encode_spec(spec)
+
+    def _remove_leftovers(self) -> None:
+        """Remove what was being written when a process was killed."""
+        if self._directory is None or not self._directory.is_dir():
+            return
+        for path in self._directory.glob(f"{TEMPORARY_PREFIX}{self._prefix}*{TEMPORARY_SUFFIX}"):
+            remove_file(path)
+
+
+def _device_names(uid: str, devices: tuple[JournalDevice, ...]) -> tuple[str, ...]:
+    """What each device is called in the claim's file; empty for one without edits."""
+    bare = [device.device for device in devices]
+    names = []
+    for index, device in enumerate(devices):
+        name = f"{uid}-{device.device}"
+        if bare.count(device.device) > 1:
+            # Two pools have devices of one name, or a claim has several shares of one device.
+            name = f"{name}-{device.share_id or index}"
+        names.append(name if device.edits else "")
+    return tuple(names)
