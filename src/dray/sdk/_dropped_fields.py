@@ -1,0 +1,127 @@
+"""Fields that a server leaves out of what it stores, because a feature is off there or unknown.
+
+A server does so without a word. What was stored is compared with what was sent, and each kind of
+field that is missing is named with the gate that it most likely takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from dray.api.resource import Device, DeviceAttribute, ResourceSliceSpec
+from dray.errors import DrayError
+
+__all__ = ["DroppedFields", "dropped_fields"]
+
+# Enough to see which devices it is about.
+DEVICES_NAMED_MAX: Final = 5
+
+
+class DroppedFields(DrayError):
+    """A server stored a slice without some of its fields; the pool is published without them."""
+
+    def __init__(self, pool: str, slice_name: str, fields: Sequence[str]) -> None:
+        super().__init__(
+            f"pool {pool}, slice {slice_name}: the server dropped {'; '.join(fields)}."
+            " The devices are published without"
+        )
+        self.pool = pool
+        self.slice_name = slice_name
+        self.fields = tuple(fields)
+
+
+def dropped_fields(sent: ResourceSliceSpec, stored: ResourceSliceSpec) -> list[str]:
+    """What is missing, one line for each kind of field, with the likely gate."""
+    lines = [
+        f"spec.{path} (feature gate {gate}?)"
+        for path, gate, has in _OF_SLICES
+        if has(sent) and not has(stored)
+    ]
+    kept = {device.name: device for device in stored.devices or ()}
+    for path, gate, uses in _OF_DEVICES:
+        names = [
+            device.name
+            for device in sent.devices or ()
+            if uses(device) and device.name in kept and not uses(kept[device.name])
+        ]
+        if names:
+            more = f" and {len(names) - DEVICES_NAMED_MAX} more" * (len(names) > DEVICES_NAMED_MAX)
+            named = ", ".join(names[:DEVICES_NAMED_MAX]) + more
+            lines.append(f"{path} of {named} (feature gate {gate}?)")
+    if not lines:
+        lines.append("or changed fields of its own accord")
+    return lines
+
+
+def _is_list(attribute: DeviceAttribute) -> bool:
+    return (
+        attribute.int_values is not None
+        or attribute.bool_values is not None
+        or attribute.string_values is not None
+        or attribute.version_values is not None
+    )
+
+
+_OF_SLICES: Final[Sequence[tuple[str, str, Callable[[ResourceSliceSpec], bool]]]] = (
+    ("sharedCounters", "DRAPartitionableDevices", lambda spec: bool(spec.shared_counters)),
+    (
+        "perDeviceNodeSelection",
+        "DRAPartitionableDevices",
+        lambda spec: bool(spec.per_device_node_selection),
+    ),
+    (
+        "partitionTypeAttribute",
+        "DRAPartitionableDevicesType",
+        lambda spec: spec.partition_type_attribute is not None,
+    ),
+    (
+        "skipNodeOperations",
+        "DRAOptionalNodeOperations",
+        lambda spec: bool(spec.skip_node_operations),
+    ),
+)
+
+_OF_DEVICES: Final[Sequence[tuple[str, str, Callable[[Device], bool]]]] = (
+    ("taints", "DRADeviceTaints", lambda device: bool(device.taints)),
+    (
+        "consumesCounters",
+        "DRAPartitionableDevices",
+        lambda device: bool(device.consumes_counters),
+    ),
+    (
+        "compatibilityGroups",
+        "DRADeviceCompatibilityGroups",
+        lambda device: any(taken.compatibility_groups for taken in device.consumes_counters),
+    ),
+    (
+        "nodeName, nodeSelector or allNodes",
+        "DRAPartitionableDevices",
+        lambda device: bool(device.node_name or device.node_selector or device.all_nodes),
+    ),
+    (
+        "bindingConditions, bindingFailureConditions or bindsToNode",
+        "DRADeviceBindingConditions",
+        lambda device: bool(
+            device.binding_conditions or device.binding_failure_conditions or device.binds_to_node
+        ),
+    ),
+    (
+        "allowMultipleAllocations or requestPolicy",
+        "DRAConsumableCapacity",
+        lambda device: (
+            bool(device.allow_multiple_allocations)
+            or any(capacity.request_policy for capacity in device.capacity.values())
+        ),
+    ),
+    (
+        "lists in attributes",
+        "DRAListTypeAttributes",
+        lambda device: any(map(_is_list, device.attributes.values())),
+    ),
+    (
+        "nodeAllocatableResources",
+        "DRANodeAllocatableResources",
+        lambda device: bool(device.node_allocatable_resources),
+    ),
+)
