@@ -103,8 +103,6 @@ class Connection:
         )
 
     async def watch_health(self) -> AsyncIterator[NodeWatchResourcesResponse]:
-        if not self._services.health:
-            raise HealthUnsupported("no health service was offered", driver=self._driver)
         watch: grpc.aio.UnaryStreamMultiCallable[Message, bytes] = self._channel().unary_stream(
             self._services.health_method, request_serializer=_serialize
         )

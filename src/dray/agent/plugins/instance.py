@@ -113,6 +113,11 @@ class Instance:
         self._liveness.forget()
         self._report(self, Change.CONNECTED if connected else Change.DISCONNECTED)
 
+    def retire(self) -> None:
+        """It is deregistered, which says all: whoever still holds it finds nobody there."""
+        self._connected = False
+        self._liveness.forget()
+
     async def prepare(self, request: NodePrepareResourcesRequest) -> NodePrepareResourcesResponse:
         return await self._call(self._services.prepare_method, self._link.prepare(request))
 
@@ -122,9 +127,7 @@ class Instance:
         return await self._call(self._services.unprepare_method, self._link.unprepare(request))
 
     def watch_health(self) -> AsyncIterator[NodeWatchResourcesResponse]:
-        if not self.offers_health:
-            raise HealthUnsupported("no health service was offered", driver=self._driver)
-        return self._link.watch_health()
+        return self._link.watch_health() if self.offers_health else self._watch_nothing()
 
     async def run(self) -> None:
         """Stay connected and watch over it, until cancelled; then hang up."""
@@ -137,6 +140,10 @@ class Instance:
         finally:
             if isinstance(link, Connection):
                 await link.close()
+
+    async def _watch_nothing(self) -> AsyncIterator[NodeWatchResourcesResponse]:
+        raise HealthUnsupported("no health service was offered", driver=self._driver)
+        yield  # what makes this a stream, if one without end or beginning
 
     async def _call(self, method: str, call: Awaitable[_Answer]) -> _Answer:
         started = self._clock.monotonic()

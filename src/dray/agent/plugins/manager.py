@@ -19,7 +19,7 @@ from typing import Final
 
 from dray.agent.plugins.connection import CALL_TIMEOUT_SECONDS, Connection
 from dray.agent.plugins.instance import CallObserver, Instance
-from dray.agent.plugins.plugin import PluginChange, PluginService
+from dray.agent.plugins.plugin import Change, PluginChange, PluginService
 from dray.agent.plugins.registration import Registration
 from dray.agent.plugins.roster import Roster
 from dray.agent.plugins.services import Services, check_driver_name
@@ -60,6 +60,7 @@ class PluginManager:
         self._tasks: asyncio.TaskGroup | None = None
         self._running: dict[Instance, asyncio.Task[None]] = {}
         self._attached: list[Instance] = []
+        self._roster.listen(_log_change)
 
     def find(self, driver: str) -> Instance | None:
         return self._roster.find(driver)
@@ -128,7 +129,6 @@ class PluginManager:
         self._roster.add(instance)
         known.instance = instance
         self._start(instance)
-        _log.info("driver %s registered at %s", driver, endpoint)
         return instance
 
     def deregister(self, instance: Instance) -> None:
@@ -145,7 +145,6 @@ class PluginManager:
             if source.instance is not None:
                 self._remove(source.instance)
                 self._hurry()
-                _log.info("driver %s left %s", source.instance.driver, source.instance.endpoint)
         for socket in sorted(found - self._sources.keys()):
             registration = Registration(socket, self, clock=self._clock, entropy=self._entropy)
             task = tasks.create_task(_run(registration))
@@ -154,6 +153,7 @@ class PluginManager:
     def _remove(self, instance: Instance) -> None:
         """Out of the roster at once; its task hangs up behind that."""
         self._stop(instance)
+        instance.retire()
         self._roster.remove(instance)
 
     def _hurry(self) -> None:
@@ -192,6 +192,15 @@ class _Source:
     registration: Registration
     task: asyncio.Task[None]
     instance: Instance | None = None
+
+
+_LEVELS: Final = {Change.DISCONNECTED: logging.WARNING, Change.HUNG: logging.WARNING}
+
+
+def _log_change(change: PluginChange) -> None:
+    plugin = change.plugin
+    level = _LEVELS.get(change.change, logging.INFO)
+    _log.log(level, "driver %s at %s: %s", plugin.driver, plugin.instance, change.change.value)
 
 
 async def _run(registration: Registration) -> None:

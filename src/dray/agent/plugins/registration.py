@@ -74,8 +74,10 @@ class RegistrationFailed(DrayError):
     """A socket's driver could not be registered this time. `refused`: nobody listens there."""
 
     def __init__(self, reason: str, *, refused: bool = False) -> None:
+        # Names of files need not be text; what is told and logged must be.
+        text = reason.encode(errors="backslashreplace").decode()
         super().__init__(
-            f"RegisterPlugin error -- {shorten(reason, characters_max=REASON_CHARACTERS_MAX)}"
+            f"RegisterPlugin error -- {shorten(text, characters_max=REASON_CHARACTERS_MAX)}"
         )
         self.refused = refused
 

@@ -9,6 +9,7 @@ Upstream counterpart: kubelet cm/dra/plugin/dra_plugin_manager.go.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -97,13 +98,13 @@ def check_endpoint(endpoint: str) -> None:
     """Raise ParseError unless this can be the path of a socket."""
     if not endpoint.startswith("/") or "\0" in endpoint:
         raise ParseError(endpoint, "an endpoint is the absolute path of a socket")
-    if len(endpoint.encode()) > ENDPOINT_BYTES_MAX:
+    if len(os.fsencode(endpoint)) > ENDPOINT_BYTES_MAX:
         raise ParseError(endpoint, f"a socket's path has at most {ENDPOINT_BYTES_MAX} bytes")
 
 
 def target(path: str) -> str:
     """A socket's path as gRPC takes it, which is a URI: anything may be in a path."""
-    return f"unix:{percent_encode(path)}"
+    return f"unix:{percent_encode(os.fsencode(path))}"
 
 
 class ServicesUnusable(ParseError):

@@ -33,6 +33,9 @@ from dray.proto.registration_v1_pb2 import PluginInfo, RegistrationStatus
 
 DRIVER = "gpu.example.com"
 
+# Servers of the scenario that runs, so that a failing one leaves none behind.
+_serving: set[grpc.aio.Server] = set()
+
 Context = grpc.aio.ServicerContext[bytes, bytes]
 
 
@@ -76,6 +79,9 @@ class TestDriver:
             ).SerializeToString()
         )
         self.statuses: asyncio.Queue[RegistrationStatus] = asyncio.Queue()
+        # While it is clear, nobody is told who this is.
+        self.informing = asyncio.Event()
+        self.informing.set()
         self.info_failures = 0
         self.notify_failures = 0
         self.calls: list[str] = []
@@ -99,11 +105,11 @@ class TestDriver:
     async def stop(self) -> None:
         """Leave in good order: the sockets are removed."""
         for server in reversed(self._servers):
-            await server.stop(None)
+            await _stop(server)
         self._servers.clear()
 
     async def stop_service(self) -> None:
-        await self._servers.pop(0).stop(None)
+        await _stop(self._servers.pop(0))
 
     async def _serve(self, path: Path, handlers: list[grpc.GenericRpcHandler]) -> None:
         server = grpc.aio.server()
@@ -111,6 +117,7 @@ class TestDriver:
         server.add_insecure_port(f"unix:{path}")
         await server.start()
         self._servers.append(server)
+        _serving.add(server)
 
     def _registration_handlers(self) -> list[grpc.GenericRpcHandler]:
         unary = grpc.unary_unary_rpc_method_handler
@@ -154,6 +161,7 @@ class TestDriver:
         ]
 
     async def _get_info(self, request: bytes, context: Context) -> bytes:
+        await self.informing.wait()
         if self.info_failures:
             self.info_failures -= 1
             await context.abort(grpc.StatusCode.INTERNAL, "not yet")
@@ -235,14 +243,23 @@ def scenario(body: Callable[[Path], Awaitable[None]]) -> None:
 
     async def run() -> None:
         with short_directory() as root:
-            async with asyncio.timeout(20):
-                await body(root)
+            try:
+                async with asyncio.timeout(20):
+                    await body(root)
+            finally:
+                for server in tuple(_serving):
+                    await _stop(server)
         for _ in range(5):
             await asyncio.sleep(0)  # alarms that were switched off end in the next turn
         left = asyncio.all_tasks() - {asyncio.current_task()}
         assert not left, f"still running: {left}"
 
     asyncio.run(run())
+
+
+async def _stop(server: grpc.aio.Server) -> None:
+    await server.stop(None)
+    _serving.discard(server)
 
 
 async def _main(name: str, root: Path) -> None:

@@ -7,7 +7,6 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -20,14 +19,12 @@ from dray.errors import ParseError, TransportError
 from dray.proto.dra_v1_pb2 import (
     Claim,
     NodePrepareResourcesRequest,
-    NodePrepareResourcesResponse,
     NodeUnprepareResourcesRequest,
-    NodeUnprepareResourcesResponse,
 )
-from dray.proto.health_v1_pb2 import NodeWatchResourcesResponse
 from dray.testing import FakeClock
 from tests.unit.agent.plugins import drivers
 from tests.unit.agent.plugins.drivers import DRIVER, Changes, TestDriver, running, scenario
+from tests.unit.agent.plugins.in_process import InProcess
 
 REQUEST = NodePrepareResourcesRequest(claims=[Claim(namespace="default", name="c", uid="1")])
 
@@ -90,20 +87,22 @@ def test_a_service_that_goes_away_and_comes_back_stays_registered() -> None:
     scenario(body)
 
 
+async def start_process(root: Path) -> asyncio.subprocess.Process:
+    """A driver in a process of its own, serving."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, drivers.__file__, DRIVER, str(root), stdout=asyncio.subprocess.PIPE
+    )
+    assert process.stdout is not None
+    assert await process.stdout.readline() == b"serving\n"
+    return process
+
+
 @pytest.mark.slow
 def test_a_killed_process_is_noticed_and_its_successor_registered_at_once() -> None:
     """Rows 1, 7 and 8: SIGKILL leaves both sockets behind; the new process replaces them."""
 
-    async def start(root: Path) -> asyncio.subprocess.Process:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, drivers.__file__, DRIVER, str(root), stdout=asyncio.subprocess.PIPE
-        )
-        assert process.stdout is not None
-        assert await process.stdout.readline() == b"serving\n"
-        return process
-
     async def body(root: Path) -> None:
-        process = await start(root)
+        process = await start_process(root)
         async with running(root) as (manager, changes):
             first = (await changes.until(Change.CONNECTED)).plugin
             process.send_signal(signal.SIGKILL)
@@ -113,13 +112,43 @@ def test_a_killed_process_is_noticed_and_its_successor_registered_at_once() -> N
             with pytest.raises(TransportError):
                 await first.service.prepare(REQUEST)
 
-            process = await start(root)
+            process = await start_process(root)
             second = (await changes.until(Change.REGISTERED)).plugin
             assert second is not first
             await changes.until(Change.CONNECTED)
             assert manager.instances(DRIVER) == (second,)
             await second.service.prepare(REQUEST)
             process.send_signal(signal.SIGKILL)
+            await process.wait()
+
+    scenario(body)
+
+
+@pytest.mark.slow
+def test_a_stopped_process_is_hung_until_it_goes_on() -> None:
+    """Row 3, with a process that really does not run: its kernel still accepts and buffers."""
+
+    async def body(root: Path) -> None:
+        clock = FakeClock()
+        process = await start_process(root)
+        async with running(root, clock=clock) as (_, changes):
+            plugin = (await changes.until(Change.CONNECTED)).plugin
+            process.send_signal(signal.SIGSTOP)
+            call = asyncio.ensure_future(plugin.service.prepare(REQUEST))
+            await turn()
+            clock.advance(45.0)
+            with pytest.raises(TimeoutError):
+                await call
+            await turn()
+            clock.advance(5.0)
+            await changes.until(Change.HUNG)
+            assert plugin.connected
+            process.send_signal(signal.SIGCONT)
+            await turn()
+            clock.advance(10.0)
+            await changes.until(Change.RESPONSIVE)
+            process.send_signal(signal.SIGKILL)
+            await changes.until(Change.DISCONNECTED)
             await process.wait()
 
     scenario(body)
@@ -324,26 +353,6 @@ def test_two_hundred_sockets_most_of_them_dead_or_silent_do_not_delay_the_others
     scenario(body)
 
 
-class InProcess:
-    """A driver without sockets."""
-
-    def __init__(self) -> None:
-        self.answering = asyncio.Event()
-        self.answering.set()
-
-    async def prepare(self, request: NodePrepareResourcesRequest) -> NodePrepareResourcesResponse:
-        await self.answering.wait()
-        return NodePrepareResourcesResponse()
-
-    async def unprepare(
-        self, request: NodeUnprepareResourcesRequest
-    ) -> NodeUnprepareResourcesResponse:
-        raise TransportError("gone")
-
-    async def watch_health(self) -> AsyncIterator[NodeWatchResourcesResponse]:
-        yield NodeWatchResourcesResponse()
-
-
 def manager_of(root: Path, clock: FakeClock | None = None) -> PluginManager:
     return PluginManager(root / "registry", clock=clock or SystemClock(), entropy=SeededEntropy(1))
 
@@ -352,7 +361,7 @@ def test_a_driver_in_this_process_is_like_any_other() -> None:
     async def body(root: Path) -> None:
         manager = manager_of(root)
         changes = Changes(manager)
-        detach = manager.attach(DRIVER, InProcess(), offers_health=False)
+        detach = manager.attach(DRIVER, InProcess(TransportError("gone")), offers_health=False)
         plugin = manager.find(DRIVER)
         assert plugin is not None
         assert plugin.connected
