@@ -150,8 +150,7 @@ class ProcessRuntime:
     async def run_sandbox(self, config: SandboxConfig) -> str:
         state = self._load()
         sandbox_id = f"{_file_name(config.pod.uid)}_{config.attempt}"
-        known = self._sandboxes.get(sandbox_id)
-        if known is not None and known.ready:
+        if sandbox_id in self._sandboxes:
             return sandbox_id
         record = SandboxRecord(
             id=sandbox_id,
@@ -205,7 +204,7 @@ class ProcessRuntime:
                 attempt=record.attempt,
                 ready=record.ready,
                 created_at=record.created_at,
-                addresses=(self._node_address,),
+                addresses=(self._node_address,) if record.ready else (),
             )
             for record in self._sandboxes.values()
         ]
@@ -272,7 +271,8 @@ class ProcessRuntime:
             await asyncio.to_thread(state.remove_container, container.directory)
             if self._cgroups is not None:
                 self._cgroups.remove(record.cgroup)
-            _remove_logs(Path(record.log_path))
+            sandbox = self._sandboxes.get(record.sandbox_id)
+            _remove_logs(Path(record.log_path), sandbox.log_directory if sandbox else "")
         self._locks.pop(container_id, None)
         self._listeners.tell(record.pod.uid)
 
@@ -478,9 +478,11 @@ def _file_name(text: str) -> str:
     return quote(text, safe="").replace("_", "%5F").replace(".", "%2E")
 
 
-def _remove_logs(path: Path) -> None:
-    with suppress(OSError):
-        path.unlink()
-    for rotated in path.parent.glob(f"{path.name}.*"):
+def _remove_logs(path: Path, directory: str) -> None:
+    """Remove a log, those it was rotated to, and its own directory inside the pod's if empty."""
+    for file in (path, *path.parent.glob(f"{path.name}.*")):
         with suppress(OSError):
-            rotated.unlink()
+            file.unlink()
+    if Path(directory) in path.parent.parents:
+        with suppress(OSError):
+            path.parent.rmdir()
