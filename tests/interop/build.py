@@ -44,6 +44,16 @@ PROGRAMS = {
             "k8s.io/kubernetes",
         ),
         Program("etcd", "etcd", "go.etcd.io/etcd/server/v3", "go.etcd.io/etcd/server/v3"),
+        Program("kubelet", "kubernetes", "k8s.io/kubernetes/cmd/kubelet", "k8s.io/kubernetes"),
+        *(
+            Program(
+                name,
+                "containerd",
+                f"github.com/containerd/containerd/v2/cmd/{name}",
+                "github.com/containerd/containerd/v2",
+            )
+            for name in ("containerd", "containerd-shim-runc-v2", "ctr")
+        ),
         Program("kubectl", "kubernetes", "k8s.io/kubernetes/cmd/kubectl", "k8s.io/kubernetes"),
         Program(
             "kubectl-previous", "kubectl", "k8s.io/kubernetes/cmd/kubectl", "k8s.io/kubernetes"

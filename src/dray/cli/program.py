@@ -36,6 +36,7 @@ COMMANDS: Final = (
     "backup",
     "cel",
     "completion",
+    "conform",
     "explain",
     "restore",
     "server",
@@ -44,7 +45,7 @@ COMMANDS: Final = (
 )
 
 # Commands that need more than the command line does, and what to install for them.
-EXTRAS: Final = {"server": "server"}
+EXTRAS: Final = {"conform": "server,node", "server": "server"}
 
 TRACEBACK_VARIABLE: Final = "DRAY_TRACEBACK"
 
