@@ -1,0 +1,222 @@
+"""All pods of a node: hears of them, their containers and their devices, and tells the workers.
+
+One task per pod, plus one that listens to the runtime and one that writes statuses. A start is a
+recovery: what runs is adopted by the worker of its pod, and what runs for a pod that is gone is
+ended, its devices given back. Upstream counterpart: the sync loop in pkg/kubelet/kubelet.go.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+from dray.agent.plugins.plugin import Change, PluginChange
+from dray.agent.pods.collaborators import (
+    API,
+    Claims,
+    Events,
+    Health,
+    PluginChanges,
+    PodSource,
+)
+from dray.agent.pods.observer import Observer
+from dray.agent.pods.pod_state import PodState
+from dray.agent.pods.starting import Configure
+from dray.agent.pods.status_writer import StatusWriter
+from dray.agent.pods.worker import PodWorker, Storage, Surroundings
+from dray.agent.runtimes.failures import RuntimeFailed
+from dray.agent.runtimes.runtime import PodIdentity, Runtime
+from dray.api.core import Pod
+from dray.api.meta import ObjectMeta
+from dray.clock import Clock
+from dray.entropy import Entropy
+
+__all__ = ["PodManager"]
+
+# A runtime that does not answer is mostly restarting.
+RUNTIME_RETRY_SECONDS: Final = 1.0
+
+_log = logging.getLogger(__name__)
+
+
+class PodManager:
+    """The pods of one node."""
+
+    def __init__(
+        self,
+        api: API,
+        runtime: Runtime,
+        claims: Claims,
+        health: Health,
+        *,
+        pods: PodSource,
+        node_name: str,
+        root: Path,
+        clock: Clock,
+        entropy: Entropy,
+        events: Events,
+        storage: Storage,
+        configure: Configure,
+        plugins: PluginChanges | None = None,
+        host_addresses: Sequence[str] = (),
+    ) -> None:
+        self._node_name = node_name
+        self._pods = pods
+        self._runtime = runtime
+        self._observer = Observer(runtime)
+        self._writer = StatusWriter(api, clock=clock, entropy=entropy)
+        self._around = Surroundings(
+            api=api,
+            runtime=runtime,
+            observer=self._observer,
+            claims=claims,
+            health=health,
+            events=events,
+            writer=self._writer,
+            storage=storage,
+            configure=configure,
+            clock=clock,
+            entropy=entropy,
+            root=root,
+            host_addresses=tuple(host_addresses),
+        )
+        self._workers: dict[str, PodWorker] = {}
+        self._tasks: asyncio.TaskGroup | None = None
+        self._dirty: set[str] = set()  # pods of which the runtime said something
+        self._heard = asyncio.Event()
+        self._recovered = False
+        pods.listen(self._pod_changed)
+        health.listen(self.refresh)
+        if plugins is not None:
+            plugins.listen(self._plugin_changed)
+
+    def active_pods(self) -> Sequence[Pod]:
+        """Pods that may still run or hold devices."""
+        return [worker.pod for worker in self._workers.values() if worker.active]
+
+    @property
+    def recovered(self) -> bool:
+        """Whether every pod there is has its worker: before that, active pods are not all."""
+        return self._recovered
+
+    def pod(self, uid: str) -> Pod | None:
+        """A pod by its UID."""
+        worker = self._workers.get(uid)
+        return None if worker is None else worker.pod
+
+    def refresh(self, pod_uids: Iterable[str]) -> None:
+        """The devices of these pods changed: report that at once, whatever else they wait for."""
+        for uid in pod_uids:
+            worker = self._workers.get(uid)
+            if worker is not None:
+                worker.report()
+
+    async def run(self) -> None:
+        """Run until cancelled. Pods go on running without."""
+        async with asyncio.TaskGroup() as tasks:
+            self._tasks = tasks
+            try:
+                tasks.create_task(self._writer.run())
+                tasks.create_task(self._listen())
+                tasks.create_task(self._spread())
+                await self._pods.synced()
+                await self._recover()
+                await asyncio.Event().wait()
+            finally:
+                self._tasks = None
+
+    # Pods ---------------------------------------------------------------------------------------
+
+    async def _recover(self) -> None:
+        states = await self._observer.observe_all()
+        self._recovered = True
+        for pod in self._pods.values():
+            self._pod_changed(None, pod)
+        for identity, state in states.items():
+            if identity.uid not in self._workers:
+                self._end_orphan(identity, state)
+
+    def _pod_changed(self, before: Pod | None, now: Pod | None) -> None:
+        if not self._recovered:
+            return
+        if before is not None and (now is None or now.metadata.uid != before.metadata.uid):
+            worker = self._workers.get(before.metadata.uid)
+            if worker is not None:
+                worker.vanish()
+        if now is None or now.spec.node_name != self._node_name:
+            return
+        worker = self._workers.get(now.metadata.uid)
+        if worker is not None:
+            worker.update(now)
+        else:
+            self._add(now)
+
+    def _add(self, pod: Pod) -> PodWorker:
+        worker = PodWorker(pod, self._around)
+        self._workers[pod.metadata.uid] = worker
+        assert self._tasks is not None
+        self._tasks.create_task(self._run(pod.metadata.uid, worker))
+        return worker
+
+    async def _run(self, uid: str, worker: PodWorker) -> None:
+        await worker.run()
+        del self._workers[uid]
+
+    def _end_orphan(self, identity: PodIdentity, state: PodState) -> None:
+        """End what runs for a pod that was deleted while no agent was there."""
+        _log.info(
+            "pod %s/%s (%s) is gone: ending %d containers",
+            identity.namespace,
+            identity.name,
+            identity.uid,
+            len(state.running),
+        )
+        metadata = ObjectMeta(name=identity.name, namespace=identity.namespace, uid=identity.uid)
+        self._add(Pod(metadata=metadata)).vanish()
+
+    # Containers and drivers ---------------------------------------------------------------------
+
+    async def _listen(self) -> None:
+        while True:
+            try:
+                async for uid in self._runtime.changes():
+                    self._dirty.add(uid)
+                    self._heard.set()
+            except RuntimeFailed as error:
+                _log.warning("the runtime says nothing more, asking again: %s", error)
+            # What happened in between nobody knows: look at everything.
+            await self._around.clock.sleep(RUNTIME_RETRY_SECONDS)
+            self._dirty.update(self._workers)
+            self._heard.set()
+
+    async def _spread(self) -> None:
+        """Tell workers what the runtime shows of their pods: one look for all that changed."""
+        while True:
+            await self._heard.wait()
+            self._heard.clear()
+            dirty, self._dirty = self._dirty, set()
+            try:
+                states = await self._observer.observe_all()
+            except RuntimeFailed as error:
+                _log.warning("cannot look at containers: %s", error)
+                self._dirty |= dirty
+                await self._around.clock.sleep(RUNTIME_RETRY_SECONDS)
+                self._heard.set()
+                continue
+            for identity, state in states.items():
+                worker = self._workers.get(identity.uid)
+                if worker is not None and identity.uid in dirty:
+                    worker.observed(state)
+                    dirty.discard(identity.uid)
+            for uid in dirty:
+                worker = self._workers.get(uid)
+                if worker is not None:
+                    worker.observed(PodState())
+
+    def _plugin_changed(self, change: PluginChange) -> None:
+        if change.change in (Change.REGISTERED, Change.CONNECTED):
+            for worker in self._workers.values():
+                worker.driver_returned(change.plugin.driver)

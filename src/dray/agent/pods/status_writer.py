@@ -1,0 +1,172 @@
+"""Brings the statuses of pods to the API: the newest of each, in order, a few at a time.
+
+Whoever has something to say puts it here and goes on. Of a pod only the newest status is kept, and
+only one write of a pod is under way, so nothing arrives out of order and a storm of changes costs
+as many writes as the API takes. When the API is away, pods wait and try again with backoff; what
+they then write is what holds then. Upstream counterpart: pkg/kubelet/status/status_manager.go.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from dray.agent.pods.backoff import RetrySchedule
+from dray.agent.pods.collaborators import API
+from dray.agent.pods.status_patch import status_patch, without_devices
+from dray.api.core import Pod, PodStatus
+from dray.client import PatchType
+from dray.clock import Clock
+from dray.entropy import Entropy
+from dray.errors import APIError, Conflict, Invalid, NotFound, TransportError
+
+__all__ = ["WRITES_MAX", "StatusWriter"]
+
+# Enough to keep a server busy, few enough that a node with a thousand pods is not all its load.
+WRITES_MAX: Final = 16
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Entry:
+    stored: Pod
+    wanted: PodStatus | None = None
+    writing: bool = False
+    gone: bool = False
+    idle: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class StatusWriter:
+    """Writes while `run` runs; what is put before waits for it."""
+
+    def __init__(self, api: API, *, clock: Clock, entropy: Entropy) -> None:
+        self._api = api
+        self._clock = clock
+        self._entropy = entropy
+        self._entries: dict[str, _Entry] = {}
+        self._ready: dict[str, None] = {}
+        self._woken = asyncio.Event()
+        self._slots = asyncio.Semaphore(WRITES_MAX)
+
+    def know(self, pod: Pod) -> Pod:
+        """A pod as it is stored; returns the newest there is, which may be another."""
+        entry = self._entries.setdefault(pod.metadata.uid, _Entry(pod))
+        if _is_newer(pod, entry.stored):
+            entry.stored = pod
+        return entry.stored
+
+    def put(self, pod: Pod, status: PodStatus) -> None:
+        """Let the pod have this status, unless it has it already."""
+        uid = pod.metadata.uid
+        self.know(pod)
+        entry = self._entries[uid]
+        if entry.gone:
+            return
+        entry.wanted = status
+        if not entry.writing and status_patch(entry.stored.status, status):
+            entry.idle.clear()
+            entry.writing = True
+            self._ready[uid] = None
+            self._woken.set()
+        elif not entry.writing:
+            entry.idle.set()
+
+    async def written(self, uid: str) -> None:
+        """Return once nothing is left to write for a pod."""
+        entry = self._entries.get(uid)
+        if entry is not None and entry.writing:
+            await entry.idle.wait()
+
+    def forget(self, uid: str) -> None:
+        """The pod is gone; nothing is written for it any more."""
+        entry = self._entries.pop(uid, None)
+        if entry is not None:
+            entry.gone = True
+            entry.wanted = None
+            entry.idle.set()
+
+    async def run(self) -> None:
+        """Write until cancelled."""
+        async with asyncio.TaskGroup() as writes:
+            while True:
+                await self._woken.wait()
+                self._woken.clear()
+                while self._ready:
+                    uid = next(iter(self._ready))
+                    del self._ready[uid]
+                    entry = self._entries.get(uid)
+                    if entry is not None:
+                        writes.create_task(self._write(entry))
+
+    async def _write(self, entry: _Entry) -> None:
+        """Write until the pod has what it should have."""
+        retries = RetrySchedule(self._entropy)
+        try:
+            while not entry.gone and entry.wanted is not None:
+                wanted = entry.wanted
+                patch = status_patch(entry.stored.status, wanted)
+                if not patch:
+                    return
+                try:
+                    async with self._slots:
+                        await self._send(entry, wanted, patch)
+                except (NotFound, Conflict):
+                    # Gone, or another pod of this name: the UID in the patch sees to that.
+                    entry.gone = True
+                except Invalid as error:
+                    self._refused(entry, wanted, error)
+                except (APIError, TransportError, TimeoutError) as error:
+                    delay = retries.fail(self._clock.monotonic())
+                    _log.warning(
+                        "status of pod %s/%s not written, next try in %.1f s: %s",
+                        entry.stored.metadata.namespace,
+                        entry.stored.metadata.name,
+                        delay,
+                        error,
+                    )
+                    await self._clock.sleep(delay)
+                else:
+                    retries.reset()
+        finally:
+            entry.writing = False
+            entry.idle.set()
+
+    async def _send(self, entry: _Entry, wanted: PodStatus, patch: dict[str, Any]) -> None:
+        metadata = entry.stored.metadata
+        answer = await self._api.patch(
+            Pod,
+            metadata.name,
+            {"metadata": {"uid": metadata.uid}, "status": patch},
+            namespace=metadata.namespace,
+            type=PatchType.STRATEGIC,
+            subresource="status",
+        )
+        if _is_newer(answer, entry.stored):
+            entry.stored = answer
+        if entry.wanted is wanted and status_patch(entry.stored.status, wanted):
+            # The server keeps something back (a field behind a gate): asking again would not help.
+            entry.wanted = None
+
+    def _refused(self, entry: _Entry, wanted: PodStatus, error: Invalid) -> None:
+        """Give up what the server does not take; health must not take the rest with it."""
+        _log.error(
+            "status of pod %s/%s refused: %s",
+            entry.stored.metadata.namespace,
+            entry.stored.metadata.name,
+            error,
+        )
+        if entry.wanted is not wanted:
+            return
+        bare = without_devices(wanted)
+        entry.wanted = bare if bare != wanted else None
+
+
+def _is_newer(pod: Pod, than: Pod) -> bool:
+    """Whether a pod was stored later. Versions that are no numbers count as later."""
+    mine, other = pod.metadata.resource_version, than.metadata.resource_version
+    if mine.isdecimal() and other.isdecimal():
+        return int(mine) > int(other)
+    return mine != other
