@@ -23,9 +23,18 @@ from dray.api.resource import (
     ResourceClaimStatus,
 )
 from dray.client import Client
+from dray.entropy import SeededEntropy
 from dray.errors import NotFound
 from dray.proto import dra_v1_pb2 as v1
-from dray.sdk import ClaimedDevice, Driver, Edits, Inventory, PreparedDevice, device
+from dray.sdk import ClaimedDevice, Driver, Edits, Inventory, PreparedDevice, Step, device
+from dray.sdk._cdi_files import CDIFiles
+from dray.sdk._claims import ClaimName
+from dray.sdk._failures import ClaimFailure
+from dray.sdk._journal import Journal, JournalDevice
+from dray.sdk._preparation import Observer, Preparation
+from dray.sdk._serialization import ProcessLock
+from dray.sdk._steps import OnStep, pass_by
+from dray.testing import FakeClock
 
 DRIVER = "gpu.example.com"
 POOL = "n1"
@@ -82,7 +91,7 @@ def claim(
 
 
 class Claims:
-    """Stands for the API where a test is about what becomes of claims, not about how they get there.
+    """Stands for the API where a test is about what becomes of claims, not how they are read.
 
     `failures` are raised first, one at each call.
     """
@@ -106,7 +115,7 @@ class Claims:
         if self.failures:
             raise self.failures.pop(0)
         if (namespace, name) not in self.claims:
-            raise NotFound(f'resourceclaims.resource.k8s.io "{name}" not found')
+            raise NotFound(f'claims "{name}" not found')
         return self.claims[namespace, name]
 
 
@@ -187,3 +196,96 @@ def in_turn(*answers: Any) -> Callable[[Any], Any]:
 
 def errors_of(response: v1.NodePrepareResourcesResponse) -> Mapping[str, str]:
     return {uid: each.error for uid, each in response.claims.items()}
+
+
+class Killed(Exception):
+    """The process is no more."""
+
+
+class Fuse:
+    """Lets so many steps pass, then kills the process: nothing passes after that."""
+
+    def __init__(self, steps: int | None = None) -> None:
+        self.left = steps
+        self.steps: list[Step] = []
+
+    def __call__(self, step: Step, uid: str) -> None:
+        if self.left is not None:
+            if self.left <= 0:
+                raise Killed(f"after {step.value} of {uid}")
+            self.left -= 1
+        self.steps.append(step)
+
+
+class Machine:
+    """A node's disk, its API, and the hardware: what outlives a driver's process."""
+
+    def __init__(self, root: Path, *claims: ResourceClaim) -> None:
+        self.root = root
+        self.claims = Claims(*claims)
+        self.clock = FakeClock()
+        self.boot_id = "boot-1"
+        self.driver = Gpus()
+        self.problems: list[str] = []
+        self.observer = Observer()
+
+    def start(self, on_step: OnStep = pass_by, driver: Gpus | None = None) -> Preparation:
+        """A process: it knows what is on disk."""
+        journal = Journal(
+            self.journal_path,
+            driver=DRIVER,
+            boot_id=self.boot_id,
+            on_problem=self.problems.append,
+        )
+        return Preparation(
+            driver or self.driver,
+            self.claims,
+            journal=journal,
+            cdi_files=CDIFiles(self.root / "cdi", driver=DRIVER, device_class="claim"),
+            lock=ProcessLock(
+                self.root / "serialize.lock", clock=self.clock, acquired=journal.refresh
+            ),
+            clock=self.clock,
+            entropy=SeededEntropy(1),
+            observer=self.observer,
+            on_step=on_step,
+        )
+
+    def reboot(self) -> None:
+        """Hardware forgets, and what was on tmpfs is gone."""
+        self.boot_id += "'"
+        self.driver.held.clear()
+        shutil.rmtree(self.root / "cdi", ignore_errors=True)
+
+    @property
+    def journal_path(self) -> Path:
+        return self.root / "journal.json"
+
+    def cdi_files(self) -> list[str]:
+        return sorted(path.name for path in (self.root / "cdi").glob("*"))
+
+
+async def prepared(
+    process: Preparation, *claims: ResourceClaim
+) -> dict[str, tuple[JournalDevice, ...] | ClaimFailure]:
+    return await process.prepare(map(name_of, claims))
+
+
+async def unprepared(
+    process: Preparation, *claims: ResourceClaim
+) -> dict[str, ClaimFailure | None]:
+    return await process.unprepare(map(name_of, claims))
+
+
+def name_of(each: ResourceClaim) -> ClaimName:
+    return ClaimName(each.metadata.namespace, each.metadata.name, each.metadata.uid)
+
+
+def refusal(outcome: tuple[JournalDevice, ...] | ClaimFailure | None) -> ClaimFailure:
+    assert isinstance(outcome, ClaimFailure), f"this should have failed: {outcome}"
+    return outcome
+
+
+def devices(outcome: tuple[JournalDevice, ...] | ClaimFailure | None) -> tuple[JournalDevice, ...]:
+    assert isinstance(outcome, tuple), f"this should have succeeded: {outcome}"
+    return outcome
