@@ -21,7 +21,16 @@ def test_names_sort_by_index() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["", "node-driver-x", "0000-d", "00000", "0000g-d", "0000A-d", "f" * 17 + "-d", "٠٠٠٠٠-d"],
+    [
+        "",
+        "node-driver-x",
+        "0000-d",
+        "00000",
+        "0000g-d",
+        "0000A-d",
+        "f" * 17 + "-d",
+        chr(0x660) * 5 + "-d",
+    ],
 )
 def test_other_names_tell_none(name: str) -> None:
     assert index_of(name) is None
