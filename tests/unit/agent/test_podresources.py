@@ -194,7 +194,7 @@ def test_too_many_calls_are_refused_until_time_has_passed(root: Path, claims: Fa
         async with grpc.aio.insecure_channel(f"unix:{root}/pod-resources/kubelet.sock") as channel:
             stub = PodResourcesListerStub(channel)
 
-            async def answers(count: int) -> list[str | None]:
+            async def answers(count: int) -> list[str]:
                 refusals = []
                 for _ in range(count):
                     call = stub.List(ListPodResourcesRequest())
