@@ -108,7 +108,7 @@ def claim(
                 *(ResourceClaimConsumerReference(resource="pods", name=u, uid=u) for u in pods),
                 *(
                     ResourceClaimConsumerReference(
-                        api_group="scheduling.k8s.io", resource="podgroups", name=name, uid="g"
+                        api_group="scheduling.k8s.io", resource="podgroups", name=name, uid="group"
                     )
                     for name in groups
                 ),
