@@ -8,7 +8,7 @@ that need the rest of a slice are checked when the inventory is published.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Final, TypeAlias
 
 from dray.api.core import NodeSelector
@@ -232,6 +232,14 @@ class Pool:
             "skip_node_operations": tuple(skip_node_operations),
         }.items():
             object.__setattr__(self, field, value)
+
+    def with_devices(self, devices: Sequence[Device]) -> Pool:
+        """The same pool with these devices, which have the names of its own."""
+        copy = object.__new__(Pool)
+        for each in fields(self):
+            value = tuple(devices) if each.name == "devices" else getattr(self, each.name)
+            object.__setattr__(copy, each.name, value)
+        return copy
 
 
 @dataclass(frozen=True, slots=True, init=False)

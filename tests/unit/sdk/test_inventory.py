@@ -172,3 +172,12 @@ def test_pools_may_come_bare_too_but_not_among_devices() -> None:
 def test_what_cannot_be_published_together_is_refused(make: Any, told: str) -> None:
     with pytest.raises(InventoryError, match=told):
         make()
+
+
+def test_a_pool_with_other_devices_is_otherwise_the_same() -> None:
+    pool = Pool([device("a")], name="p", counters={"s": {"c": 1}}, generation=3)
+    other = pool.with_devices([device("a", attributes={"x": 1})])
+    assert other == Pool(
+        [device("a", attributes={"x": 1})], name="p", counters={"s": {"c": 1}}, generation=3
+    )
+    assert pool.devices == (device("a"),)

@@ -1,0 +1,66 @@
+"""Taints on disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dray.api.resource import DeviceTaint
+from dray.api.wire import Time
+from dray.sdk._taint_file import StoredTaint, TaintFile
+
+TAINT = DeviceTaint(
+    key="k.example.com/x",
+    value="v",
+    effect="NoSchedule",
+    time_added=Time.parse("2026-01-01T00:00:00Z"),
+)
+STORED = StoredTaint("p", "d", TAINT, recovers=True, judged=False)
+
+
+def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+    file = TaintFile(tmp_path / "taints.json")
+    assert file.read() == []
+    file.write([STORED])
+    assert file.read() == [STORED]
+    assert (tmp_path / "taints.json").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b'{"version":2,"taints":[]}',
+        b'{"version":1,"taints":[{"pool":1}]}',
+        b'{"version":1,"taints":[{"pool":"p","device":"d","taint":{"timeAdded":"noon"}}]}',
+        b"\xff\xfe",
+    ],
+)
+def test_a_damaged_file_is_set_aside_and_forgotten(
+    tmp_path: Path, content: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "taints.json"
+    path.write_bytes(content)
+    file = TaintFile(path)
+    assert file.read() == []
+    assert (tmp_path / "taints.json.damaged-0").read_bytes() == content
+    assert "cannot be read" in caplog.text
+    file.write([STORED])
+    assert file.read() == [STORED]
+
+
+def test_without_a_path_nothing_is_kept() -> None:
+    file = TaintFile(None)
+    file.write([STORED])
+    assert file.read() == []
+
+
+def test_a_disk_that_fails_stops_nobody(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    file = TaintFile(tmp_path / "missing" / "taints.json")
+    file.write([STORED])
+    assert "cannot be kept" in caplog.text
+    directory = TaintFile(tmp_path)
+    assert directory.read() == []
