@@ -10,7 +10,7 @@ Facts, and nothing more: what to do about an unhealthy device is for others to d
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -108,6 +108,10 @@ class HealthKeeper:
     def forget(self, pod_uid: str) -> None:
         """The pod is gone from the API."""
         self._tombstones.forget(pod_uid)
+
+    def retain(self, pod_uids: Collection[str]) -> None:
+        """Only these pods exist: whoever else was frozen was deleted while no agent ran."""
+        self._tombstones.retain(pod_uids)
 
     async def run(self) -> None:
         """Watch all drivers until cancelled."""

@@ -127,7 +127,8 @@ class _Watch:
 
     def hurry(self, plugin: Plugin) -> None:
         """An instance came: do not wait for the rest of a pause."""
-        if plugin.connected and plugin.offers_health and plugin is not self._believed:
+        believed = _is_same(self._believed, plugin)
+        if plugin.connected and plugin.offers_health and not believed:
             self._impatient = True
 
     async def run(self) -> None:
@@ -158,7 +159,7 @@ class _Watch:
         if connected:
             return connected[-1]
         # An open stream knows better than anybody whether there is still a connection.
-        return next((plugin for plugin in offering if plugin is self._believed), None)
+        return next((plugin for plugin in offering if _is_same(self._believed, plugin)), None)
 
     async def _watch(self, plugin: Plugin) -> str:
         """Read an instance's stream to its end; returns why it ended.
@@ -168,7 +169,7 @@ class _Watch:
         self._believed = plugin
         reading = asyncio.ensure_future(self._read(plugin))
         try:
-            while self._choose() is plugin and not reading.done():
+            while _is_same(self._choose(), plugin) and not reading.done():
                 self._wake.clear()
                 waking = asyncio.ensure_future(self._wake.wait())
                 try:
@@ -176,16 +177,18 @@ class _Watch:
                 finally:
                     waking.cancel()
         finally:
+            ended = reading.done()
             self._believed = None
             reading.cancel()
             await asyncio.wait((reading,))
+            # Asked for also when nobody wants to know: errors that nobody saw are complained of.
             error = None if reading.cancelled() else reading.exception()
         subject = f"health stream of driver {self._driver} ended"
-        if not reading.cancelled():
+        if ended:
             return f"{subject}: {self._cause(plugin, error)}"
         if self._choose() is not None:
             return ""
-        known = any(other is plugin for other in self._plugins.instances(self._driver))
+        known = any(_is_same(other, plugin) for other in self._plugins.instances(self._driver))
         return f"{subject}: the driver {'disconnected' if known else 'is no longer registered'}"
 
     async def _read(self, plugin: Plugin) -> None:
@@ -247,3 +250,7 @@ class _Watch:
             alarm.cancel()
         if self._impatient:
             self._backoff_seconds = BACKOFF_SECONDS_MIN
+
+
+def _is_same(plugin: Plugin | None, other: Plugin) -> bool:
+    return plugin is not None and plugin.instance == other.instance

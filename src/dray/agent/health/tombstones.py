@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -84,6 +84,14 @@ class Tombstones:
         """The pod is gone."""
         if self._drop(pod_uid):
             self._append(_encode(_Line(pod_uid)))
+
+    def retain(self, pod_uids: Collection[str]) -> None:
+        """All other pods are gone."""
+        gone = [uid for uid in self._pods if uid not in pod_uids]
+        for uid in gone:
+            self._drop(uid)
+        if gone:
+            self._rewrite()
 
     def load(self) -> None:
         """Read what an earlier agent kept."""

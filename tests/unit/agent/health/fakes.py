@@ -21,6 +21,8 @@ from dray.proto.health_v1_pb2 import (
     NodeWatchResourcesResponse,
 )
 
+_Item = NodeWatchResourcesResponse | BaseException | None
+
 DRIVER = "gpu.example.com"
 POOL = "node-1"
 
@@ -51,7 +53,9 @@ class FakeStream:
     """One open stream: what the test puts in comes out."""
 
     def __init__(self) -> None:
-        self._items: asyncio.Queue[NodeWatchResourcesResponse | Exception | None] = asyncio.Queue()
+        self._items: asyncio.Queue[NodeWatchResourcesResponse | BaseException | None] = (
+            asyncio.Queue()
+        )
         self.closed = False
 
     async def send(self, response: NodeWatchResourcesResponse) -> None:
@@ -65,7 +69,7 @@ class FakeStream:
     async def read(self) -> AsyncIterator[NodeWatchResourcesResponse]:
         try:
             while (item := await self._items.get()) is not None:
-                if isinstance(item, Exception):
+                if isinstance(item, BaseException):
                     raise item
                 yield item
         finally:

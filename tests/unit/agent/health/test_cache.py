@@ -306,6 +306,7 @@ waits = st.sampled_from([0.0, 1.0, 3.0, 5.0, 30.0])
 steps = st.lists(st.tuples(waits, st.one_of(reports, st.just("end"), st.just("expire"))))
 
 
+@pytest.mark.slow
 @given(steps)
 def test_readers_cannot_tell_when_the_timer_came(steps: list[tuple[float, Words | str]]) -> None:
     """Against a model without timers: health is a function of what was said, and when."""

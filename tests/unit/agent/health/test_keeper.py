@@ -5,10 +5,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
+import grpc
 import pytest
 
 from dray.agent.health.keeper import HealthKeeper
-from dray.agent.health.words import Health
+from dray.agent.health.streams import HealthStreams
+from dray.agent.health.words import Health, Report
+from dray.agent.plugins.plugin import Change
 from dray.api.core import (
     Container,
     ContainerStatus,
@@ -19,7 +22,9 @@ from dray.api.core import (
     ResourceRequirements,
 )
 from dray.api.meta import ObjectMeta
+from dray.clock import SystemClock
 from dray.errors import TransportError
+from dray.proto.health_v1_pb2 import NodeWatchResourcesResponse
 from dray.testing import FakeClock
 from dray.testing.cluster import Cluster
 from tests.unit.agent.health.fakes import (
@@ -30,6 +35,9 @@ from tests.unit.agent.health.fakes import (
     report,
     settle,
 )
+from tests.unit.agent.plugins.drivers import Context, TestDriver
+from tests.unit.agent.plugins.drivers import running as running_plugins
+from tests.unit.agent.plugins.drivers import scenario as real_drivers
 
 
 def pod(uid: str = "pod-1", *, node: str = "") -> Pod:
@@ -307,7 +315,6 @@ def test_facts_are_up_to_date_whoever_asks_first(setting: Setting) -> None:
     asyncio.run(run())
 
 
-@pytest.mark.slow
 def test_a_node_may_write_what_is_shown_into_the_status_of_its_pod(setting: Setting) -> None:
     async def run() -> None:
         async with setting.running(), Cluster() as cluster:
@@ -352,3 +359,119 @@ def test_a_node_may_write_what_is_shown_into_the_status_of_its_pod(setting: Sett
                 assert entry.resources[0].message == "\u20ac" * 341
 
     asyncio.run(run())
+
+
+# With real drivers on real sockets --------------------------------------------------------------
+
+
+class Listener:
+    """What a keeper tells, to be waited for."""
+
+    def __init__(self, keeper: HealthKeeper) -> None:
+        self._keeper = keeper
+        self._told = asyncio.Event()
+        keeper.listen(lambda _: self._told.set())
+
+    async def until(self, health: str) -> str | None:
+        """Wait until the pod shows this; returns the message."""
+        while True:
+            (entry,) = self._keeper.statuses(pod(), "main")
+            if entry.resources[0].health == health:
+                return entry.resources[0].message
+            self._told.clear()
+            await self._told.wait()
+
+
+class Monitor:
+    """A driver's health service: the last report to everybody, and every report that follows."""
+
+    def __init__(self, driver: TestDriver) -> None:
+        self._report = report("gpu-0")
+        self._changed = asyncio.Condition()
+        driver.health = self._serve
+
+    async def say(self, response: NodeWatchResourcesResponse) -> None:
+        async with self._changed:
+            self._report = response
+            self._changed.notify_all()
+
+    async def _serve(self, request: bytes, context: Context) -> AsyncIterator[bytes]:
+        async with self._changed:
+            while True:
+                yield self._report.SerializeToString()
+                await self._changed.wait()
+
+
+@pytest.mark.slow
+def test_health_of_a_real_driver_survives_crash_upgrade_and_recovery() -> None:
+    async def body(root: Path) -> None:
+        claims = FakeClaims()
+        claims.put("gpus", prepared("gpu-0"))
+        old = TestDriver(root, uid="old")
+        before = Monitor(old)
+        async with running_plugins(root) as (plugins, changes):
+            keeper = HealthKeeper(
+                plugins, claims, path=root, clock=SystemClock(), grace_seconds=0.01
+            )
+            listener = Listener(keeper)
+            task = asyncio.create_task(keeper.run())
+            await old.start()
+            await listener.until("Healthy")
+            await before.say(report("gpu-0", health="UNHEALTHY", message="ECC error"))
+            assert await listener.until("Unhealthy") == "ECC error"
+            # A rolling update: the new instance is believed, the end of the old one is no news.
+            new = TestDriver(root, uid="new")
+            after = Monitor(new)
+            await new.start()
+            await listener.until("Healthy")
+            await old.stop()
+            await changes.until(Change.DEREGISTERED)
+            assert await listener.until("Healthy") is None
+            # A crash: the service is gone, the registration stays.
+            await new.stop_service()
+            message = await listener.until("Unknown") or ""
+            assert message.startswith("health stream of driver gpu.example.com ended: ")
+            assert "last known Healthy at " in message
+            await after.say(report("gpu-0", health="UNHEALTHY", message="after the crash"))
+            await new.start_service()
+            assert await listener.until("Unhealthy") == "after the crash"
+            task.cancel()
+            await asyncio.wait((task,))
+            await new.stop()
+
+    real_drivers(body)
+
+
+def test_a_real_driver_without_the_service_it_promised_is_left_in_peace() -> None:
+    async def body(root: Path) -> None:
+        driver = TestDriver(root)
+        asked = 0
+
+        async def refuse(request: bytes, context: Context) -> AsyncIterator[bytes]:
+            nonlocal asked
+            asked += 1
+            await context.abort(grpc.StatusCode.UNIMPLEMENTED, "unknown service")
+            yield b""
+
+        driver.health = refuse
+        async with running_plugins(root) as (plugins, _):
+            ended = asyncio.Event()
+
+            class Observed:
+                def heard(self, driver: str, report: Report) -> None:
+                    raise AssertionError
+
+                def ended(self, driver: str, cause: str) -> None:
+                    assert "unknown service" in cause
+                    ended.set()
+
+            streams = HealthStreams(plugins, Observed(), clock=FakeClock())
+            task = asyncio.create_task(streams.run())
+            await driver.start()
+            await ended.wait()
+            assert asked == 1
+            task.cancel()
+            await asyncio.wait((task,))
+            await driver.stop()
+
+    real_drivers(body)

@@ -257,6 +257,19 @@ async def test_a_bug_in_one_driver_ends_its_stream_and_nothing_else(setting: Set
 
 
 @scenario(FakePlugin())
+async def test_a_driver_that_cancels_its_own_stream_is_not_asked_without_end(
+    setting: Setting,
+) -> None:
+    (plugin,) = setting.plugins.plugins
+    plugin.stream._items.put_nowait(asyncio.CancelledError())
+    await settle()
+    assert len(setting.recorder.causes) == 1
+    assert len(plugin.service.streams) == 1
+    await setting.advance(1)
+    assert len(plugin.service.streams) == 2
+
+
+@scenario(FakePlugin())
 async def test_a_long_cause_is_shortened(setting: Setting) -> None:
     (plugin,) = setting.plugins.plugins
     await plugin.stream.end(TransportError("x" * 100_000))

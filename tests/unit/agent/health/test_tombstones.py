@@ -48,6 +48,15 @@ def test_what_is_forgotten_stays_forgotten(path: Path) -> None:
     assert reopened(path).get("pod-1") is None
 
 
+def test_pods_that_are_gone_without_a_word_are_forgotten(path: Path) -> None:
+    tombstones = Tombstones(path)
+    for n in range(3):
+        tombstones.freeze(f"pod-{n}", BROKEN)
+    tombstones.retain({"pod-1", "pod-7"})
+    for kept in (tombstones, reopened(path)):
+        assert [n for n in range(3) if kept.get(f"pod-{n}")] == [1]
+
+
 def test_freezing_again_adds_devices_and_changes_none(path: Path) -> None:
     tombstones = Tombstones(path)
     tombstones.freeze("pod-1", BROKEN)
