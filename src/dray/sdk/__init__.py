@@ -17,10 +17,12 @@ from dray.sdk._devices import ClaimedDevice, PreparedDevice
 from dray.sdk._driver import Driver
 from dray.sdk._health import DeviceHealth, Health
 from dray.sdk._inventory import Inventory, InventoryError, Pool, Version, capacity_of, device
+from dray.sdk._registration import RegistrationStatus
 from dray.sdk._runner import RunningDriver, serve
 from dray.sdk._services import DriverService
 from dray.sdk._settings import Settings
 from dray.sdk._steps import Step
+from dray.sdk._taints import TaintPolicy, Taints
 
 __all__ = [
     "ClaimedDevice",
@@ -45,9 +47,12 @@ __all__ = [
     "PermanentError",
     "Pool",
     "PreparedDevice",
+    "RegistrationStatus",
     "RunningDriver",
     "Settings",
     "Step",
+    "TaintPolicy",
+    "Taints",
     "TransientError",
     "Version",
     "capacity_of",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from dray.client import Client
 from dray.clock import Clock
 from dray.entropy import Entropy
+from dray.sdk._taints import Taints
 
 __all__ = ["Context"]
 
@@ -20,5 +21,7 @@ class Context:
     client: Client
     clock: Clock
     entropy: Entropy
+    # Marks on devices, on top of those that `discover` returns them with.
+    taints: Taints
     # Ask `discover` again, and publish what it finds.
     refresh: Callable[[], Awaitable[None]]

@@ -38,6 +38,8 @@ from dray.errors import ConfigurationError, quote, shorten
 from dray.sdk._devices import ClaimedDevice, PreparedDevice
 from dray.sdk._health import DeviceHealth, Health
 from dray.sdk._inventory import Inventory, Pool
+from dray.sdk._registration import RegistrationStatus
+from dray.sdk._taints import TaintPolicy
 
 if TYPE_CHECKING:
     from dray.sdk._context import Context
@@ -65,6 +67,9 @@ class Driver:
 
     # How often `discover` is asked again by itself; 0 is never.
     discover_seconds: float = 0.0
+
+    # What health means for schedulers; None: nobody new gets an unhealthy device.
+    taint_policy: TaintPolicy | None = None
 
     # Set before `started` is called.
     context: Context
@@ -94,10 +99,13 @@ class Driver:
         raise AssertionError("nobody asks a driver for health that does not offer it")
 
     async def started(self) -> None:
-        """Called once the driver can be reached, before devices are discovered."""
+        """Called first of all: open libraries and devices here."""
+
+    def registered(self, status: RegistrationStatus) -> None:
+        """Called when the node has accepted or refused the driver; must not wait."""
 
     async def stopped(self) -> None:
-        """Called when nobody can reach the driver any more."""
+        """Called last of all, when nobody can reach the driver any more."""
 
 
 def check_driver_name(name: str) -> None:

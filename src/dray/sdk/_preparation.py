@@ -56,7 +56,7 @@ _log = logging.getLogger(__name__)
 
 # A kubelet waits 45 s for its answer. This leaves room for undoing what failed.
 PREPARE_SECONDS_MAX: Final = 30.0
-UNDO_SECONDS_MAX: Final = 10.0
+UNDO_SECONDS_MAX: Final = 8.0
 UNPREPARE_SECONDS_MAX: Final = 30.0
 
 # An API server that cannot be reached is asked again, as long as there is time left for devices.

@@ -23,26 +23,31 @@ from dray.clock import Clock, SystemClock
 from dray.entropy import Entropy, SystemEntropy
 from dray.errors import ConfigurationError, DrayError, TransientError
 from dray.proto import registration_v1_pb2_grpc
+from dray.sdk._aftermath import Aftermath
 from dray.sdk._background import Background
 from dray.sdk._cdi_files import CDIFiles
+from dray.sdk._claim_status import ClaimStatuses
 from dray.sdk._context import Context
 from dray.sdk._driver import Driver, check_driver_name
 from dray.sdk._inventory import Inventory
 from dray.sdk._journal import Journal, read_boot_id
 from dray.sdk._monitor import HealthMonitor
-from dray.sdk._preparation import Observer, Preparation
-from dray.sdk._registration import Registration, RegistrationStatus
+from dray.sdk._preparation import Preparation
+from dray.sdk._publisher import Publisher
+from dray.sdk._registration import Registration
 from dray.sdk._serialization import LOCK_FILE_NAME, ProcessLock
 from dray.sdk._services import DriverService, add_services
 from dray.sdk._settings import Settings
 from dray.sdk._sockets import clear_path, registration_socket, remove_socket, service_socket
 from dray.sdk._steps import OnStep, pass_by
+from dray.sdk._taints import TaintPolicy, Taints
 
 __all__ = ["RunningDriver", "serve"]
 
 _log = logging.getLogger(__name__)
 
 JOURNAL_FILE_NAME: Final = "journal.json"
+TAINTS_FILE_NAME: Final = "taints.json"
 
 # Upstream's drivers look as often; it is for what was lost, and nobody waits for it.
 COLLECTION_SECONDS: Final = 600.0
@@ -83,6 +88,28 @@ class RunningDriver:
             boot_id=boot_id,
             on_problem=lambda message: _log.error("%s", message),
         )
+        self.taints: Final = Taints(
+            clock=clock,
+            on_change=self._publish,
+            path=self._kept_at(TAINTS_FILE_NAME),
+            policy=driver.taint_policy or TaintPolicy.usual(driver.name),
+        )
+        self.monitor: Final = HealthMonitor(
+            driver, devices=self.devices, clock=clock, on_change=self.taints.hear
+        )
+        self.publisher: Final = (
+            Publisher(
+                client,
+                driver=driver.name,
+                node_name=settings.node_name,
+                clock=clock,
+                entropy=entropy,
+                on_error=lambda error: _log.error("publishing devices: %s", error),
+            )
+            if settings.publish
+            else None
+        )
+        self._statuses = ClaimStatuses(client, driver=driver.name, clock=clock)
         self.preparation: Final = Preparation(
             driver,
             client,
@@ -98,10 +125,9 @@ class RunningDriver:
             clock=clock,
             entropy=entropy,
             published=lambda pool, device: self._devices.get((pool, device)),
-            observer=Observer(),
+            observer=self._aftermath(),
             on_step=on_step,
         )
-        self.monitor: Final = HealthMonitor(driver, devices=self.devices, clock=clock)
         self.service: Final = DriverService(
             self.preparation, self.monitor, driver=driver.name, clock=clock
         )
@@ -117,10 +143,31 @@ class RunningDriver:
             self._inventory = Inventory.of(await self.driver.discover())
             self._devices = {(pool, each.name): each for pool, each in self.devices()}
             self.monitor.refresh()
+            self._publish()
+
+    async def published(self) -> None:
+        """Wait until the API has the devices as they are."""
+        if self.publisher is not None:
+            await self.publisher.published()
 
     async def failure(self) -> BaseException:
         """Wait until something that should not end has ended."""
         return await self._background.failure()
+
+    def _publish(self) -> None:
+        if self.publisher is not None:
+            tainted = self.taints.apply(self._inventory, self.settings.node_name)
+            self.publisher.publish(tainted)
+
+    def _aftermath(self) -> Aftermath:
+        return Aftermath(
+            self.taints,
+            self._statuses,
+            driver=self.driver.name,
+            clock=self._clock,
+            recovers=self.monitor.offers_health,
+            published=self.published,
+        )
 
     def _kept_at(self, name: str) -> Path | None:
         if self.settings.in_memory:
@@ -139,6 +186,7 @@ class RunningDriver:
                 client=self.client,
                 clock=self._clock,
                 entropy=self._entropy,
+                taints=self.taints,
                 refresh=self.refresh,
             )
             await self.driver.started()
@@ -153,7 +201,11 @@ class RunningDriver:
                 await self._open_sockets(undo)
             await self.refresh()
             undo.push_async_callback(self._background.stop)
+            if self.publisher is not None:
+                self._background.start(self.publisher.run(), name="slices")
             self._background.start(self.monitor.run(), name="health")
+            self._background.start(self.taints.run(), name="taints")
+            self._background.start(self._statuses.run(), name="claim statuses")
             self._background.start(self._collect_for_ever(), name="collection")
             if self.driver.discover_seconds > 0:
                 self._background.start(self._discover_for_ever(), name="discovery")
@@ -190,7 +242,7 @@ class RunningDriver:
             endpoint=endpoint,
             services=services,
             clock=self._clock,
-            on_status=self._hear_status,
+            on_status=self.driver.registered,
         )
         self.registration = registration
         await self._listen(
@@ -200,9 +252,6 @@ class RunningDriver:
             ),
             undo,
         )
-
-    def _hear_status(self, status: RegistrationStatus) -> None:
-        pass
 
     async def _listen(
         self, path: Path, add: Callable[[grpc.aio.Server], None], undo: AsyncExitStack
