@@ -238,6 +238,14 @@ async def running(
         assert task.cancelled(), task.exception()
 
 
+async def told(manager: PluginManager) -> None:
+    """Wait until every driver that is there has been told that it is registered.
+
+    Connections are faster than that, and a driver that dies before it knows is let go.
+    """
+    await asyncio.wait([source.task for source in manager._sources.values()])
+
+
 def scenario(body: Callable[[Path], Awaitable[None]]) -> None:
     """Run a test's body in a directory of its own, with no task left at its end."""
 

@@ -23,7 +23,7 @@ from dray.proto.dra_v1_pb2 import (
 )
 from dray.testing import FakeClock
 from tests.unit.agent.plugins import drivers
-from tests.unit.agent.plugins.drivers import DRIVER, Changes, TestDriver, running, scenario
+from tests.unit.agent.plugins.drivers import DRIVER, Changes, TestDriver, running, scenario, told
 from tests.unit.agent.plugins.in_process import InProcess
 
 REQUEST = NodePrepareResourcesRequest(claims=[Claim(namespace="default", name="c", uid="1")])
@@ -105,6 +105,7 @@ def test_a_killed_process_is_noticed_and_its_successor_registered_at_once() -> N
         process = await start_process(root)
         async with running(root) as (manager, changes):
             first = (await changes.until(Change.CONNECTED)).plugin
+            await told(manager)
             process.send_signal(signal.SIGKILL)
             await changes.until(Change.DISCONNECTED)
             await process.wait()
@@ -131,8 +132,9 @@ def test_a_stopped_process_is_hung_until_it_goes_on() -> None:
     async def body(root: Path) -> None:
         clock = FakeClock()
         process = await start_process(root)
-        async with running(root, clock=clock) as (_, changes):
+        async with running(root, clock=clock) as (manager, changes):
             plugin = (await changes.until(Change.CONNECTED)).plugin
+            await told(manager)
             process.send_signal(signal.SIGSTOP)
             call = asyncio.ensure_future(plugin.service.prepare(REQUEST))
             await turn()
@@ -248,6 +250,7 @@ def test_a_hung_driver_is_reported_and_an_older_instance_that_answers_is_preferr
             await new.start()
             clock.advance(0.25)
             second = (await changes.until(Change.CONNECTED)).plugin
+            await told(manager)
             new.answering.clear()
             call = asyncio.ensure_future(second.service.prepare(REQUEST))
             await new.called.wait()
