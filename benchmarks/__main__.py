@@ -8,6 +8,7 @@ from benchmarks import (
     allocator_fleet,
     allocator_hard,
     fairness,
+    health,
     http,
     resource_slice,
     selectors,
@@ -27,6 +28,7 @@ def main() -> None:
         http.main(),
         server.main(),
         fairness.main(),
+        health.main(),
     ]
     sys.exit(0 if all(held) else 1)
 

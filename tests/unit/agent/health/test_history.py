@@ -219,8 +219,37 @@ def test_the_last_change_is_written_when_the_agent_stops(
     asyncio.run(run())
 
 
+def test_writes_that_take_long_come_more_rarely(
+    path: Path, clock: FakeClock, cache: HealthCache
+) -> None:
+    async def run() -> None:
+        class Slow(HealthHistory):
+            writes = 0
+
+            def save(self) -> bool:
+                self.writes += 1
+                clock.advance(0.1)
+                return super().save()
+
+        history = Slow(path, cache, clock=clock)
+        async with running(history):
+            cache.apply_report(DRIVER, {GPU0: UNHEALTHY})
+            history.note()
+            await settle()
+            cache.apply_report(DRIVER, {GPU0: Word(Health.HEALTHY)})
+            history.note()
+            clock.advance(4.5)
+            await settle()
+            assert history.writes == 1
+            clock.advance(0.5)
+            await settle()
+            assert history.writes == 2
+
+    asyncio.run(run())
+
+
 def test_many_devices_are_written_by_another_thread(
-    path: Path, clock: FakeClock, cache: HealthCache, monkeypatch: pytest.MonkeyPatch
+    path: Path, clock: FakeClock, cache: HealthCache
 ) -> None:
     """And stopping in the middle of it leaves one whole file."""
 
