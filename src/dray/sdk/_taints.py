@@ -97,8 +97,10 @@ class Taints:
         self._wake = asyncio.Event()
         self._changed = False
         self._published_at: float | None = None
+        called_for = {_mark(taint) for taint in (policy.taints.values() if policy else ())}
         for stored in self._file.read():
-            if policy is not None or not stored.judged:
+            # What health called for under another policy, nothing would ever take away.
+            if not stored.judged or _mark(stored.taint) in called_for:
                 self._of((stored.pool, stored.device))[_mark(stored.taint)] = stored
 
     def set(

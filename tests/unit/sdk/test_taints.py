@@ -239,9 +239,10 @@ def test_what_health_called_for_survives_and_goes_when_the_policy_does(tmp_path:
             await pass_time(second.clock, 61)
             assert second.keys() == []
         first.taints.set("n", "b", "k")
-        third = Fixture(path, policy=None)
-        assert third.keys() == []
-        assert third.taints.of("n", "b")
+        for policy in (None, TaintPolicy()):
+            third = Fixture(path, policy=policy)
+            assert third.keys() == []
+            assert third.taints.of("n", "b")
 
     asyncio.run(body())
 
