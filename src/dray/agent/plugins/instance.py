@@ -53,6 +53,7 @@ class Instance:
         report: Callable[[Instance, Change], None],
         *,
         number: int,
+        created_ns: int = 0,
         clock: Clock,
         call_timeout_seconds: float = CALL_TIMEOUT_SECONDS,
         observer: CallObserver | None = None,
@@ -72,6 +73,8 @@ class Instance:
             clock=clock,
         )
         self.endpoint: Final = endpoint
+        # What makes an instance newer than another.
+        self.age_order: Final = (created_ns, number)
 
     def __repr__(self) -> str:
         return f"<Instance {self._driver} {self.instance}>"
@@ -114,7 +117,7 @@ class Instance:
         self._report(self, Change.CONNECTED if connected else Change.DISCONNECTED)
 
     def retire(self) -> None:
-        """It is deregistered, which says all: whoever still holds it finds nobody there."""
+        """It is let go, of which others tell: whoever still holds it finds nobody there."""
         self._connected = False
         self._liveness.forget()
 
@@ -139,6 +142,7 @@ class Instance:
                     tasks.create_task(link.watch(self.set_connected))
         finally:
             if isinstance(link, Connection):
+                self.retire()
                 await link.close()
 
     async def _watch_nothing(self) -> AsyncIterator[NodeWatchResourcesResponse]:

@@ -23,7 +23,7 @@ from dray.agent.plugins.plugin import Change, PluginChange, PluginService
 from dray.agent.plugins.registration import Registration
 from dray.agent.plugins.roster import Roster
 from dray.agent.plugins.services import Services, check_driver_name
-from dray.agent.plugins.sockets import RegistrationSocket, SocketDirectory
+from dray.agent.plugins.sockets import RegistrationSocket, SocketDirectory, is_abandoned
 from dray.clock import Clock
 from dray.entropy import Entropy
 
@@ -83,10 +83,9 @@ class PluginManager:
         """
         check_driver_name(driver)
         health = "v1.DRAResourceHealth" if offers_health else ""
-        number = next(self._numbers)
-        instance = self._instance(
-            driver, f"in-process-{number}", service, Services("v1.DRAPlugin", health), number
-        )
+        services = Services("v1.DRAPlugin", health)
+        created_ns = int(self._clock.now().timestamp() * 1e9)
+        instance = self._instance(driver, "", service, services, created_ns)
         self._roster.add(instance)
         self._attached.append(instance)
         self._start(instance)
@@ -102,8 +101,13 @@ class PluginManager:
     async def run(self) -> None:
         """Follow the directory until cancelled; then close every connection.
 
-        Stopping is not news about drivers, so nobody hears of it.
+        Stopping is not news about drivers, so nobody hears of it. What was registered then is
+        registered anew when this runs again.
         """
+        for source in self._sources.values():
+            if source.instance is not None:
+                self._remove(source.instance)
+        self._sources.clear()
         try:
             async with asyncio.TaskGroup() as tasks:
                 self._tasks = tasks
@@ -125,7 +129,8 @@ class PluginManager:
         link = Connection(
             driver, endpoint, services, call_timeout_seconds=self._call_timeout_seconds
         )
-        instance = self._instance(driver, endpoint, link, services, next(self._numbers))
+        instance = self._instance(driver, endpoint, link, services, source.changed_ns)
+        self._make_room(instance)
         self._roster.add(instance)
         known.instance = instance
         self._start(instance)
@@ -150,6 +155,20 @@ class PluginManager:
             task = tasks.create_task(_run(registration))
             self._sources[socket] = _Source(registration, task)
 
+    def _make_room(self, newcomer: Instance) -> None:
+        """A killed process cannot give up its endpoint: whoever registers it now is its heir.
+
+        Upstream refuses the heir until somebody removes the socket of the dead.
+        """
+        for socket, source in self._sources.items():
+            holder = source.instance
+            if (
+                holder is not None
+                and (holder.driver, holder.endpoint) == (newcomer.driver, newcomer.endpoint)
+                and is_abandoned(socket.path)
+            ):
+                self.deregister(holder)
+
     def _remove(self, instance: Instance) -> None:
         """Out of the roster at once; its task hangs up behind that."""
         self._stop(instance)
@@ -172,15 +191,17 @@ class PluginManager:
             task.cancel()
 
     def _instance(
-        self, driver: str, endpoint: str, link: PluginService, services: Services, number: int
+        self, driver: str, endpoint: str, link: PluginService, services: Services, created_ns: int
     ) -> Instance:
+        number = next(self._numbers)
         return Instance(
             driver,
-            endpoint,
+            endpoint or f"in-process-{number}",
             link,
             services,
             self._roster.announce,
             number=number,
+            created_ns=created_ns,
             clock=self._clock,
             call_timeout_seconds=self._call_timeout_seconds,
             observer=self._observer,

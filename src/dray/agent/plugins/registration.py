@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import socket
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final, Protocol
@@ -31,7 +30,7 @@ from dray.agent.plugins.services import (
     choose_services,
     target,
 )
-from dray.agent.plugins.sockets import RegistrationSocket
+from dray.agent.plugins.sockets import RegistrationSocket, connect_problem
 from dray.clock import Clock, within
 from dray.entropy import Entropy
 from dray.errors import DrayError, ParseError
@@ -256,15 +255,12 @@ async def _dial(channel: grpc.aio.Channel, path: str) -> None:
 
 def _why_not(path: str) -> RegistrationFailed:
     """Why nobody was reached: gRPC tells no reasons apart, a connection of our own does."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        probe.setblocking(False)
-        try:
-            probe.connect(path)
-        except ConnectionRefusedError:
-            return _dial_failed(path, "connection refused: nobody listens", refused=True)
-        except OSError as error:
-            return _dial_failed(path, error.strerror or str(error))
-    return _dial_failed(path, "whoever listens there does not speak gRPC")
+    problem = connect_problem(path)
+    if problem is None:
+        return _dial_failed(path, "whoever listens there does not speak gRPC")
+    if isinstance(problem, ConnectionRefusedError):
+        return _dial_failed(path, "connection refused: nobody listens", refused=True)
+    return _dial_failed(path, problem.strerror or str(problem))
 
 
 def _dial_failed(path: str, reason: str, *, refused: bool = False) -> RegistrationFailed:

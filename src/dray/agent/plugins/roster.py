@@ -1,11 +1,14 @@
-"""All registered instances of all drivers, in the order they registered, and who listens.
+"""All registered instances of all drivers, the oldest first, and who listens.
 
+The age is that of the socket, not of the registration: an agent that restarts finds all sockets at
+once, and still knows which of two instances is the newer. Upstream goes by registration.
 Changes are in effect before anybody hears of them, and heard in the order they happened.
 Upstream counterpart: the store in kubelet cm/dra/plugin/dra_plugin_manager.go.
 """
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Callable, Sequence
 
 from dray.agent.plugins.instance import Instance
@@ -52,7 +55,7 @@ class Roster:
                 f"endpoint {instance.endpoint} already registered for DRA driver plugin {driver}",
                 driver=driver,
             )
-        self._drivers.setdefault(driver, []).append(instance)
+        insort(self._drivers.setdefault(driver, []), instance, key=lambda each: each.age_order)
         self.announce(instance, Change.REGISTERED)
 
     def remove(self, instance: Instance) -> None:

@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["RegistrationSocket", "SocketDirectory"]
+__all__ = ["RegistrationSocket", "SocketDirectory", "connect_problem", "is_abandoned"]
 
 DIRECTORY_MODE: Final = 0o750
 
@@ -130,6 +131,23 @@ class _Scan:
             return
         for path in sorted(below):
             yield from self.sockets(path, depth=depth + 1)
+
+
+def connect_problem(path: str) -> OSError | None:
+    """What the system says to a connection, which is dropped at once; None if it succeeds."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        # A full queue of connections must not hold us up; it means that somebody listens.
+        probe.setblocking(False)
+        try:
+            probe.connect(path)
+        except OSError as error:
+            return error
+    return None
+
+
+def is_abandoned(path: str) -> bool:
+    """Whether nobody listens any more: a socket outlives a process that was killed."""
+    return isinstance(connect_problem(path), ConnectionRefusedError)
 
 
 def _identify(path: str) -> RegistrationSocket | None:

@@ -49,6 +49,16 @@ def short_directory() -> Iterator[Path]:
         shutil.rmtree(path)
 
 
+def tick(root: Path) -> None:
+    """Let the clock of the file system, which has a tick of milliseconds, go on."""
+    watch = root / ".watch"
+    watch.touch()
+    before = watch.stat().st_ctime_ns
+    while watch.stat().st_ctime_ns == before:
+        watch.chmod(0o600)
+    watch.unlink()
+
+
 class TestDriver:
     """One process of a driver, as far as sockets go."""
 

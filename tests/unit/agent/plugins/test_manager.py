@@ -23,7 +23,15 @@ from dray.proto.dra_v1_pb2 import (
 )
 from dray.testing import FakeClock
 from tests.unit.agent.plugins import drivers
-from tests.unit.agent.plugins.drivers import DRIVER, Changes, TestDriver, running, scenario, told
+from tests.unit.agent.plugins.drivers import (
+    DRIVER,
+    Changes,
+    TestDriver,
+    running,
+    scenario,
+    tick,
+    told,
+)
 from tests.unit.agent.plugins.in_process import InProcess
 
 REQUEST = NodePrepareResourcesRequest(claims=[Claim(namespace="default", name="c", uid="1")])
@@ -166,6 +174,7 @@ def test_during_a_rolling_update_the_newer_instance_is_called_and_only_the_older
         await old.start()
         async with running(root) as (manager, changes):
             first = (await changes.until(Change.CONNECTED)).plugin
+            tick(root)
             await new.start()
             second = (await changes.until(Change.CONNECTED)).plugin
             assert manager.instances(DRIVER) == (first, second)
@@ -185,6 +194,7 @@ def test_an_older_instance_is_called_while_the_newer_is_not_there() -> None:
         await old.start()
         async with running(root) as (manager, changes):
             first = (await changes.until(Change.CONNECTED)).plugin
+            tick(root)
             await new.start()
             await changes.until(Change.CONNECTED)
             await new.stop_service()
@@ -206,6 +216,7 @@ def test_a_re_created_socket_is_a_new_registration() -> None:
         async with running(root, clock=clock) as (manager, changes):
             first = (await changes.until(Change.CONNECTED)).plugin
             await driver.stop()
+            tick(root)
             await successor.start()
             clock.advance(0.25)
             second = (await changes.until(Change.REGISTERED)).plugin
@@ -247,6 +258,7 @@ def test_a_hung_driver_is_reported_and_an_older_instance_that_answers_is_preferr
         await old.start()
         async with running(root, clock=clock) as (manager, changes):
             first = (await changes.until(Change.CONNECTED)).plugin
+            tick(root)
             await new.start()
             clock.advance(0.25)
             second = (await changes.until(Change.CONNECTED)).plugin
@@ -424,6 +436,78 @@ def test_stopping_is_no_news_about_drivers() -> None:
         assert [change for _, change in changes.heard] == [Change.REGISTERED, Change.CONNECTED]
         with pytest.raises(TransportError):
             await plugin.service.prepare(REQUEST)
+        await driver.stop()
+
+    scenario(body)
+
+
+def test_a_restarted_agent_knows_which_of_two_instances_is_the_newer() -> None:
+    async def body(root: Path) -> None:
+        old, new = TestDriver(root, uid="z"), TestDriver(root, uid="a")
+        await old.start()
+        tick(root)
+        await new.start()
+        async with running(root) as (manager, changes):
+            await changes.until(Change.CONNECTED)
+            await changes.until(Change.CONNECTED)
+            newest = manager.find(DRIVER)
+            assert newest is not None
+            assert newest.endpoint == str(new.service_path)
+        await new.stop()
+        await old.stop()
+
+    scenario(body)
+
+
+@pytest.mark.slow
+def test_the_endpoint_of_a_killed_process_is_free_for_its_heir() -> None:
+    """Row 11, with a registration socket that nobody will ever remove."""
+
+    async def body(root: Path) -> None:
+        process = await start_process(root)
+        async with running(root) as (manager, changes):
+            await changes.until(Change.CONNECTED)
+            await told(manager)
+            process.send_signal(signal.SIGKILL)
+            await changes.until(Change.DISCONNECTED)
+            await process.wait()
+            heir = TestDriver(root, uid="heir", endpoint=str(root / "dra.sock"))
+            heir.service_path = root / "dra.sock"
+            await heir.start()
+            assert (await heir.statuses.get()).plugin_registered
+            await changes.until(Change.CONNECTED)
+            (instance,) = manager.instances(DRIVER)
+            await instance.prepare(REQUEST)
+            await heir.stop()
+
+    scenario(body)
+
+
+def test_a_manager_that_runs_again_registers_again() -> None:
+    async def body(root: Path) -> None:
+        driver = TestDriver(root)
+        await driver.start()
+        manager = manager_of(root)
+        changes = Changes(manager)
+        detach = manager.attach("in-process.example.com", InProcess())
+        await changes.until(Change.CONNECTED)
+        for _ in range(2):
+            task = asyncio.create_task(manager.run())
+            await changes.until(Change.CONNECTED)
+            assert len(manager.instances(DRIVER)) == 1
+            task.cancel()
+            await asyncio.wait((task,))
+        assert [change for name, change in changes.heard if "dra.sock" in name] == [
+            Change.REGISTERED,
+            Change.CONNECTED,
+            Change.DEREGISTERED,
+            Change.REGISTERED,
+            Change.CONNECTED,
+        ]
+        attached = manager.find("in-process.example.com")
+        assert attached is not None
+        assert attached.connected
+        detach()
         await driver.stop()
 
     scenario(body)

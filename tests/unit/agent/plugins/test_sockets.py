@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from dray.agent.plugins import sockets
-from dray.agent.plugins.sockets import SocketDirectory
-from tests.unit.agent.plugins.drivers import short_directory
+from dray.agent.plugins.sockets import SocketDirectory, connect_problem, is_abandoned
+from tests.unit.agent.plugins.drivers import short_directory, tick
 
 
 @pytest.fixture
@@ -76,6 +76,7 @@ def test_the_same_socket_is_the_same_and_a_re_created_one_is_another(root: Path)
     first = directory.read()
     assert directory.read() == first
     (root / "a.sock").unlink()
+    tick(root)
     make_socket(root / "a.sock")
     second = directory.read()
     assert len(second) == 1
@@ -141,3 +142,17 @@ def test_something_else_in_place_of_the_directory_is_reported_and_outlived(
     assert "can be read again" in caplog.text
     make_socket(path / "a.sock")
     assert len(directory.read()) == 1
+
+
+def test_a_socket_without_a_listener_is_abandoned_and_no_other(root: Path) -> None:
+    make_socket(root / "stale")
+    assert is_abandoned(str(root / "stale"))
+    assert not is_abandoned(str(root / "missing"))
+    assert not is_abandoned(str(root / ("x" * 200)))
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(root / "listening"))
+        assert is_abandoned(str(root / "listening"))
+        listening.listen(0)
+        assert connect_problem(str(root / "listening")) is None
+        for _ in range(3):  # also with more callers than it has room for
+            assert not is_abandoned(str(root / "listening"))
