@@ -29,7 +29,7 @@ from dray.agent.plugins.plugin import (
     Plugins,
 )
 from dray.clock import Clock
-from dray.errors import shorten
+from dray.errors import DrayError, shorten
 from dray.proto.health_v1_pb2 import NodeWatchResourcesResponse
 
 __all__ = ["HealthStreams", "Sink"]
@@ -43,6 +43,9 @@ BACKOFF_SECONDS_MAX: Final = 30.0
 # pause gets a fifth of the event loop, and no more.
 _LONG_READ_SECONDS: Final = 0.005
 _REST_PER_READ: Final = 4.0
+
+
+_EXPECTED: Final = (DrayError, OSError)
 
 
 class Sink(Protocol):
@@ -229,6 +232,9 @@ class _Watch:
             return "the driver closed it"
         if isinstance(error, HealthUnsupported):
             self._unsupported.add(plugin.instance)
+        elif not isinstance(error, _EXPECTED):
+            # A bug, of a driver in this process or of ours.
+            log.error("health stream of driver %s", self._driver, exc_info=error)
         return shorten(str(error)) or type(error).__name__
 
     async def _pause(self) -> None:

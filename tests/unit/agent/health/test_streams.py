@@ -276,6 +276,27 @@ async def test_a_long_cause_is_shortened(setting: Setting) -> None:
     assert len(setting.recorder.causes[0]) < 400
 
 
+@pytest.mark.parametrize(
+    ("error", "is_bug"),
+    [
+        pytest.param(TransportError("reset"), False, id="a-lost-connection-is-no-bug"),
+        pytest.param(TimeoutError("slow"), False, id="nor-is-slowness"),
+        pytest.param(KeyError("device"), True, id="anything-else-is-shown-with-its-place"),
+    ],
+)
+def test_bugs_are_logged_as_such(
+    caplog: pytest.LogCaptureFixture, error: Exception, is_bug: bool
+) -> None:
+    async def run() -> None:
+        setting = Setting(FakePlugin())
+        async with setting.running():
+            await setting.plugins.plugins[0].stream.end(error)
+
+    with caplog.at_level(logging.ERROR):
+        asyncio.run(run())
+    assert [record.exc_info is not None for record in caplog.records] == [True] * is_bug
+
+
 def test_nonsense_is_logged_once_not_at_every_report(caplog: pytest.LogCaptureFixture) -> None:
     async def run() -> None:
         setting = Setting(FakePlugin())
