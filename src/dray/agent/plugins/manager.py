@@ -15,7 +15,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Final
+from typing import Final, NoReturn
 
 from dray.agent.plugins.connection import CALL_TIMEOUT_SECONDS, Connection
 from dray.agent.plugins.instance import CallObserver, Instance
@@ -40,7 +40,7 @@ class PluginManager:
 
     def __init__(
         self,
-        registry_directory: str | os.PathLike[str],
+        registry_directory: str | os.PathLike[str] | None,
         *,
         clock: Clock,
         entropy: Entropy,
@@ -48,7 +48,10 @@ class PluginManager:
         read_interval_seconds: float = READ_INTERVAL_SECONDS,
         observer: CallObserver | None = None,
     ) -> None:
-        self._directory = SocketDirectory(registry_directory)
+        """Without a directory there are no drivers but those that are attached."""
+        self._directory = (
+            None if registry_directory is None else SocketDirectory(registry_directory)
+        )
         self._clock = clock
         self._entropy = entropy
         self._call_timeout_seconds = call_timeout_seconds
@@ -113,9 +116,10 @@ class PluginManager:
                 self._tasks = tasks
                 for instance in self._attached:
                     self._start(instance)
-                while True:
-                    self._follow(tasks, self._directory.read())
-                    await self._clock.sleep(self._read_interval_seconds)
+                if self._directory is None:
+                    await asyncio.get_running_loop().create_future()
+                else:
+                    await self._read(self._directory, tasks)
         finally:
             self._tasks = None
             self._running.clear()
@@ -142,6 +146,11 @@ class PluginManager:
             if source.instance is instance:
                 source.instance = None
         self._remove(instance)
+
+    async def _read(self, directory: SocketDirectory, tasks: asyncio.TaskGroup) -> NoReturn:
+        while True:
+            self._follow(tasks, directory.read())
+            await self._clock.sleep(self._read_interval_seconds)
 
     def _follow(self, tasks: asyncio.TaskGroup, found: frozenset[RegistrationSocket]) -> None:
         for socket in sorted(self._sources.keys() - found):

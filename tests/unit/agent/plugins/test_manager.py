@@ -511,3 +511,35 @@ def test_a_manager_that_runs_again_registers_again() -> None:
         await driver.stop()
 
     scenario(body)
+
+
+def test_a_node_without_a_directory_has_the_drivers_that_are_attached() -> None:
+    async def body(root: Path) -> None:
+        manager = PluginManager(None, clock=FakeClock(), entropy=SeededEntropy(1))
+        task = asyncio.create_task(manager.run())
+        await turn()
+        detach = manager.attach(DRIVER, InProcess())
+        assert manager.drivers() == (DRIVER,)
+        detach()
+        task.cancel()
+        await asyncio.wait((task,))
+
+    scenario(body)
+
+
+def test_a_directory_that_is_removed_takes_its_drivers_with_it_and_is_made_again() -> None:
+    async def body(root: Path) -> None:
+        driver = TestDriver(root)
+        await driver.start()
+        async with running(root) as (_, changes):
+            await changes.until(Change.CONNECTED)
+            driver.registration_path.unlink()
+            driver.registration_path.parent.rmdir()
+            await changes.until(Change.DEREGISTERED)
+            successor = TestDriver(root, uid="next")
+            await successor.start()
+            await changes.until(Change.CONNECTED)
+            await successor.stop()
+        await driver.stop()
+
+    scenario(body)
