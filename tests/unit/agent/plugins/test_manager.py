@@ -543,3 +543,39 @@ def test_a_directory_that_is_removed_takes_its_drivers_with_it_and_is_made_again
         await driver.stop()
 
     scenario(body)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_after_a_storm_exactly_those_who_stayed_are_connected(seed: int) -> None:
+    """Drivers come, go, lose their service and are replaced, faster than anybody follows."""
+
+    async def body(root: Path) -> None:
+        chance = SeededEntropy(seed)
+        up: dict[str, TestDriver] = {}
+        async with running(root) as (manager, changes):
+            for _ in range(60):
+                name = f"d{int(chance.uniform(0, 5))}.example.com"
+                driver = up.pop(name, None)
+                if driver is None:
+                    up[name] = TestDriver(root, name, uid=name[:2])
+                    await up[name].start()
+                elif chance.uniform(0, 1) < 0.3:
+                    await driver.stop_service()
+                    await driver.stop()
+                else:
+                    await driver.stop()
+                for _ in range(int(chance.uniform(0, 30))):
+                    await asyncio.sleep(0)
+            while not (
+                manager.drivers() == tuple(sorted(up))
+                and all(plugin.connected for name in up for plugin in manager.instances(name))
+            ):
+                await changes.until(*Change)
+            for name in up:
+                (plugin,) = manager.instances(name)
+                assert list((await plugin.prepare(REQUEST)).claims) == ["1"]
+        for driver in up.values():
+            await driver.stop()
+
+    scenario(body)
