@@ -40,6 +40,9 @@ log = logging.getLogger(__name__)
 
 FILE_NAME: Final = "dra_health_state"
 
+# Several drivers at the limit of devices and messages. Whatever is longer is not ours.
+FILE_BYTES_MAX: Final = 256 * 1024 * 1024
+
 WRITE_INTERVAL_SECONDS: Final = 1.0
 # A disk that is full stays so for a while.
 RETRY_SECONDS: Final = 10.0
@@ -89,7 +92,8 @@ class HealthHistory:
     def load(self) -> None:
         """Give the cache what an earlier agent knew."""
         try:
-            data = self._path.read_bytes()
+            size = self._path.stat().st_size
+            data = self._path.read_bytes() if size <= FILE_BYTES_MAX else b""
         except FileNotFoundError:
             return
         except OSError as error:

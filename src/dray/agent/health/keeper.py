@@ -10,6 +10,7 @@ Facts, and nothing more: what to do about an unhealthy device is for others to d
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Final, Protocol
@@ -27,6 +28,8 @@ from dray.api.core import Pod, ResourceStatus
 from dray.clock import Clock
 
 __all__ = ["DeviceFact", "HealthClaims", "HealthKeeper"]
+
+log = logging.getLogger(__name__)
 
 # How long words are believed after their stream has ended: a driver that restarts is back by then,
 # and nobody's status flickers.
@@ -68,6 +71,7 @@ class HealthKeeper:
         self._streams = HealthStreams(plugins, self, clock=clock)
         self._listeners: list[Callable[[frozenset[str]], None]] = []
         self._pending: set[str] = set()
+        self._refused: dict[str, int] = {}
         self._deadline_moved = asyncio.Event()
         self._armed_for = float("inf")
         self._history.load()
@@ -124,11 +128,17 @@ class HealthKeeper:
 
     def heard(self, driver: str, report: Report) -> None:
         """A driver reported."""
-        self._tell(self._cache.apply_report(driver, report.words).changed)
+        changed, refused_count = self._cache.apply_report(driver, report.words)
+        if refused_count != self._refused.get(driver, 0):
+            # Told when it changes: reports come often.
+            self._refused[driver] = refused_count
+            log.warning("driver %s: %d devices are too many: ignored", driver, refused_count)
+        self._tell(changed)
         self._arm()
 
     def ended(self, driver: str, cause: str) -> None:
         """A driver's stream is gone."""
+        self._refused.pop(driver, None)
         self._cache.end(driver, cause, grace_seconds=self._grace_seconds)
         self._arm()
 

@@ -34,6 +34,9 @@ FILE_NAME: Final = "dray_health_tombstones"
 PODS_MAX: Final = 1024
 BYTES_MAX: Final = 16 * 1024 * 1024
 
+# With lines about pods that were forgotten, and then some.
+FILE_BYTES_MAX: Final = 4 * BYTES_MAX
+
 # Lines about pods that were forgotten, before the file is written anew.
 _DEAD_LINES_MAX: Final = 256
 
@@ -96,7 +99,9 @@ class Tombstones:
     def load(self) -> None:
         """Read what an earlier agent kept."""
         try:
-            data = self._path.read_bytes()
+            # A file that is longer than it can be is damaged: what follows is as good as cut off.
+            with self._path.open("rb") as file:
+                data = file.read(FILE_BYTES_MAX)
         except FileNotFoundError:
             return
         except OSError as error:

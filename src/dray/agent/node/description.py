@@ -39,6 +39,7 @@ from dray.api.core import (
 from dray.api.meta import ObjectMeta
 from dray.api.quantity import Format, Quantity
 from dray.api.wire import Time
+from dray.errors import ConfigurationError, quote
 
 __all__ = ["KUBELET_VERSION", "NodeDescription", "initial_node", "node_status"]
 
@@ -83,6 +84,14 @@ class NodeDescription:
     capacity: Mapping[str, Quantity] = field(default_factory=dict)
     # Of the capacity, what pods do not get.
     reserved: Mapping[str, Quantity] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for address in self.machine.addresses:
+            try:
+                ip_address(address)
+            except ValueError:
+                text = f"node {self.name}: address {quote(address)} must be an IP address"
+                raise ConfigurationError(text) from None
 
     @property
     def own_labels(self) -> Mapping[str, str]:

@@ -126,6 +126,16 @@ def test_a_damaged_file_is_set_aside(
     assert path.with_name(f"{path.name}.damaged-0").read_bytes() == data
 
 
+def test_a_file_that_is_longer_than_any_of_ours_is_not_read(
+    path: Path, clock: FakeClock, cache: HealthCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "FILE_BYTES_MAX", 10)
+    path.write_text(FROM_A_KUBELET)
+    HealthHistory(path, cache, clock=clock).load()
+    assert len(cache) == 0
+    assert path.with_name(f"{path.name}.damaged-0").exists()
+
+
 @pytest.mark.parametrize("data", [b"null", b"{}", b'{"d":{}}', b'{"d":{"Devices":{"x":{}}}}'])
 def test_a_file_without_devices_is_no_damage(
     data: bytes, path: Path, clock: FakeClock, cache: HealthCache

@@ -300,6 +300,26 @@ def test_the_last_health_of_a_pod_stays_when_its_claims_are_gone(setting: Settin
     asyncio.run(run())
 
 
+def test_devices_beyond_the_limit_are_refused_and_that_is_told_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def run() -> None:
+        setting = Setting(tmp_path)
+        setting.keeper = HealthKeeper(
+            setting.plugins, setting.claims, path=tmp_path, clock=setting.clock, devices_max=2
+        )
+        async with setting.running():
+            for _ in range(10):
+                await setting.plugin.stream.send(report("gpu-0", "gpu-1", "gpu-2", "gpu-3"))
+            assert setting.shown() == ("Healthy", None)
+            assert len(setting.keeper.facts()) == 2
+
+    asyncio.run(run())
+    assert [record.message for record in caplog.records if record.levelname == "WARNING"] == [
+        "driver gpu.example.com: 2 devices are too many: ignored"
+    ]
+
+
 def test_facts_are_up_to_date_whoever_asks_first(setting: Setting) -> None:
     async def run() -> None:
         async with setting.running():

@@ -118,6 +118,17 @@ def test_a_line_cut_short_costs_only_itself(path: Path) -> None:
     assert reopened(path).get("pod-3") == BROKEN
 
 
+def test_a_file_without_end_is_read_as_far_as_ours_can_be(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tombstones = Tombstones(path)
+    tombstones.freeze("pod-1", BROKEN)
+    monkeypatch.setattr(module, "FILE_BYTES_MAX", len(path.read_bytes()) + 10)
+    tombstones.freeze("pod-2", BROKEN)
+    survivor = reopened(path)
+    assert (survivor.get("pod-1"), survivor.get("pod-2")) == (BROKEN, None)
+
+
 def test_a_damaged_file_is_set_aside_and_what_is_readable_kept(path: Path) -> None:
     tombstones = Tombstones(path)
     tombstones.freeze("pod-1", BROKEN)

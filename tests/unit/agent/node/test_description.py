@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from dray.agent.node.description import (
     KUBELET_VERSION,
     NodeDescription,
@@ -13,6 +15,7 @@ from dray.agent.runtimes.runtime import RuntimeInfo
 from dray.api.core import NodeStatus, Taint
 from dray.api.quantity import Quantity
 from dray.api.wire import Time
+from dray.errors import ConfigurationError
 from dray.server.discovery import version_document
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -122,3 +125,8 @@ def test_a_machine_without_a_name_has_that_of_its_node() -> None:
     node = initial_node(NodeDescription("n7", Machine(), RuntimeInfo("memory", "1")), now=NOW)
     assert node.metadata.labels["kubernetes.io/hostname"] == "n7"
     assert node.status.addresses[-1].address == "n7"
+
+
+def test_an_address_that_is_none_is_refused_at_once() -> None:
+    with pytest.raises(ConfigurationError, match='node n1: address "host" must be an IP address'):
+        NodeDescription("n1", Machine(addresses=("host",)), RuntimeInfo("memory", "1"))
