@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dray.agent.health.streams import HealthStreams
 from dray.agent.health.words import DeviceID, Health, Report
@@ -355,5 +357,75 @@ def test_long_reports_leave_the_loop_to_others() -> None:
             assert len(recorder.heard_of) == 1
             await setting.advance(0.2)
             assert len(recorder.heard_of) == 2
+
+    asyncio.run(run())
+
+
+# Whatever happens ------------------------------------------------------------------------------
+
+events = st.lists(
+    st.tuples(
+        st.sampled_from(
+            ["register", "deregister", "connect", "disconnect", "report", "end", "refuse", "wait"]
+        ),
+        st.integers(0, 2),
+    ),
+    max_size=30,
+)
+
+
+@pytest.mark.slow
+@given(events)
+def test_one_stream_at_a_time_and_in_the_end_the_right_one(steps: list[tuple[str, int]]) -> None:
+    """Safety at every step: never two streams. Liveness once it is calm: the newest has one."""
+
+    async def run() -> None:
+        setting = Setting()
+        async with setting.running():
+            everyone: list[FakePlugin] = []
+
+            def open_streams() -> list[FakePlugin]:
+                return [
+                    plugin
+                    for plugin in everyone
+                    for stream in plugin.service.streams
+                    if not stream.closed
+                ]
+
+            unsupported: set[str] = set()
+            for number, (event, which) in enumerate(steps):
+                registered = setting.plugins.plugins
+                plugin = registered[which] if which < len(registered) else None
+                if event == "register" and len(registered) < 3:
+                    new = FakePlugin(instance=str(number), connected=which > 0)
+                    everyone.append(new)
+                    await setting.plugins.register(new)
+                elif event == "wait":
+                    await setting.advance(float(which))
+                elif plugin is None:
+                    continue
+                elif event == "deregister":
+                    await setting.plugins.deregister(plugin)
+                elif event == "connect":
+                    await setting.plugins.connect(plugin)
+                elif event == "disconnect":
+                    await setting.plugins.disconnect(plugin)
+                elif plugin in open_streams():
+                    if event == "report":
+                        await plugin.stream.send(report("gpu-0"))
+                    elif event == "end":
+                        await plugin.stream.end(TransportError("reset"))
+                    else:
+                        unsupported.add(plugin.instance)
+                        await plugin.stream.end(HealthUnsupported("none", driver=DRIVER))
+                assert len(open_streams()) <= 1
+            await setting.advance(31)
+            able = [
+                plugin
+                for plugin in setting.plugins.plugins
+                if plugin.connected and plugin.instance not in unsupported
+            ]
+            if able:
+                assert open_streams() == able[-1:]
 
     asyncio.run(run())
