@@ -91,8 +91,9 @@ class HealthMonitor:
             or getattr(driver, "probe_timeout_seconds", 0)
             or self._probe_seconds
         )
-        # Bare answers hold long enough for the slowest probe, and for one round to get lost.
-        self._word_seconds = max(
+        # Bare answers hold long enough for the slowest probe, and for one round to get lost. With
+        # thousands of devices a round takes its time, and answers hold longer.
+        self._word_seconds = self._word_seconds_min = max(
             DEFAULT_TIMEOUT_SECONDS, 2 * (self._probe_seconds + self._probe_timeout_seconds)
         )
         self._heartbeat = bool(getattr(driver, "heartbeat", False))
@@ -199,14 +200,35 @@ class HealthMonitor:
         """Ask every device once; each answer counts as soon as it is there."""
         devices = self._devices()
         waiting = iter(devices)
+        started_at = self._clock.monotonic()
+        done = 0
 
         async def work() -> None:
+            nonlocal done
             for pool, device in waiting:
                 await self._probe((pool, device.name), device)
+                done += 1
+                if done % PROBES_MAX == 0:
+                    elapsed_seconds = self._clock.monotonic() - started_at
+                    self._hold_for(elapsed_seconds * len(devices) / done)
 
         async with asyncio.TaskGroup() as tasks:
             for _ in range(min(PROBES_MAX, len(devices))):
                 tasks.create_task(work())
+        self._hold_for(self._clock.monotonic() - started_at, shrink=True)
+
+    def _hold_for(self, round_seconds: float, *, shrink: bool = False) -> None:
+        """Have answers hold for two rounds of this length.
+
+        In powers of two, and not shorter again at once: another timeout is news to listeners.
+        """
+        needed_seconds = 2 * (round_seconds + self._probe_seconds)
+        held_seconds = self._word_seconds
+        if shrink and needed_seconds < held_seconds / 4:
+            held_seconds = self._word_seconds_min
+        while held_seconds < needed_seconds:
+            held_seconds *= 2
+        self._word_seconds = held_seconds
 
     async def _probe(self, key: Key, device: Device) -> None:
         stuck = self._stuck.get(key)

@@ -31,7 +31,7 @@ from dray.sdk._dropped_fields import DroppedFields, dropped_fields
 from dray.sdk._inventory import Inventory, InventoryError, Pool
 from dray.sdk._slice_cache import SliceCache
 from dray.sdk._slice_check import find_problems
-from dray.sdk._slice_layout import Layout, is_local, lay_out
+from dray.sdk._slice_layout import DEVICES_WITH_EXTRAS_MAX, Layout, is_local, lay_out
 from dray.sdk._slice_plan import Plan, TaintTimes, keep_taint_times, plan, same_spec, taint_times
 
 __all__ = ["PublishMetrics", "Publisher"]
@@ -392,8 +392,9 @@ class Publisher:
             )
 
         usual, narrow = cut(narrow=False), cut(narrow=True)
-        count = sum(each.spec.pool.generation == newest for each in existing)
-        return narrow if count == len(narrow) else usual
+        current = [each.spec for each in existing if each.spec.pool.generation == newest]
+        fits = all(len(spec.devices or ()) <= DEVICES_WITH_EXTRAS_MAX for spec in current)
+        return narrow if fits and len(current) == len(narrow) else usual
 
     def _is_same(self, stored: ResourceSlice, wanted: ResourceSliceSpec) -> bool:
         if same_spec(stored.spec, wanted):

@@ -16,7 +16,7 @@ from dray.api.resource import Device, ResourcePool, ResourceSliceSpec
 from dray.api.wire import replace
 from dray.sdk._inventory import Pool
 
-__all__ = ["Layout", "is_local", "lay_out"]
+__all__ = ["DEVICES_WITH_EXTRAS_MAX", "Layout", "is_local", "lay_out"]
 
 # The API's limits.
 DEVICES_MAX: Final = 128

@@ -186,6 +186,26 @@ def test_a_bounded_number_of_probes_runs_at_once() -> None:
     asyncio.run(body())
 
 
+def test_words_hold_through_rounds_that_take_long() -> None:
+    clock = FakeClock()
+
+    async def answer() -> bool:
+        await clock.sleep(4)
+        return True
+
+    async def body() -> None:
+        names = [f"d{n}" for n in range(32 * 16)]
+        async with watching(Prober(lambda _: answer()), clock, *names) as monitor:
+            # Sixteen times four seconds. Only the first words are spoken before that is known.
+            await pass_time(clock, 68, step=2)
+            for _ in range(70):
+                await pass_time(clock, 2, step=2)
+                assert set(healths(monitor)) == {Health.HEALTHY}
+            assert {word.timeout_seconds for word in monitor.state()} == {240.0}
+
+    asyncio.run(body())
+
+
 def test_probes_that_answer_keep_words_fresh() -> None:
     async def body() -> None:
         clock = FakeClock()

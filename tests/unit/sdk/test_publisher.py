@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
@@ -16,9 +17,9 @@ from dray.api.features import DEFAULT_GATES, FeatureGates
 from dray.api.meta import ObjectMeta
 from dray.api.resource import Device, DeviceTaint, ResourceSlice
 from dray.api.wire import replace
-from dray.client import Call, Client
+from dray.client import Call, Client, Reply, StreamedReply
 from dray.entropy import SeededEntropy
-from dray.errors import DrayError, Forbidden, Invalid
+from dray.errors import DrayError, Forbidden, Invalid, TransportError
 from dray.sdk._dropped_fields import DroppedFields
 from dray.sdk._inventory import Inventory, InventoryError, Pool, device
 from dray.sdk._publisher import Publisher
@@ -419,9 +420,12 @@ def test_fields_that_the_server_drops_are_told_once_and_lived_without() -> None:
     run(body, gates=FeatureGates({"DRADeviceTaints": False, "DRADeviceTaintRules": False}))
 
 
-def partitions() -> Pool:
+def partitions(tag: str = "v1") -> Pool:
     return Pool(
-        [device(f"p-{n}", consumes={f"gpu-{n // 4}": {"memory": 10}}) for n in range(8)],
+        [
+            device(f"p-{n}", attributes={"tag": tag}, consumes={f"gpu-{n // 4}": {"memory": 10}})
+            for n in range(8)
+        ],
         counters={"gpu-0": {"memory": 40}, "gpu-1": {"memory": 40}},
     )
 
@@ -436,28 +440,119 @@ def test_partitions_are_published_with_their_counters_apart() -> None:
     run(body)
 
 
+class OldServer:
+    """A server of 1.34, as far as a publisher can tell: counters must be with their devices."""
+
+    def __init__(self) -> None:
+        self.slices: dict[str, Any] = {}
+        self.revision = 0
+        self.refusals = 0
+
+    async def request(self, call: Call) -> Reply:
+        if call.method == "GET" and call.path.endswith("/nodes/node-1"):
+            return self._reply({"metadata": {"name": "node-1", "uid": "u"}})
+        if call.method == "GET":
+            listed = {"metadata": {"resourceVersion": str(self.revision)}}
+            return self._reply({**listed, "items": list(self.slices.values())})
+        document = json.loads(call.body)
+        spec = document["spec"]
+        sets = {each["name"] for each in spec.get("sharedCounters", [])}
+        used = {
+            taken["counterSet"]
+            for each in spec.get("devices", [])
+            for taken in each.get("consumesCounters", [])
+        }
+        if not used <= sets:
+            self.refusals += 1
+            error = Invalid("resource.k8s.io", "ResourceSlice", "", [])
+            return Reply(422, {}, json.dumps(error.as_status()).encode())
+        self.revision += 1
+        metadata = document["metadata"]
+        name = metadata.setdefault("name", f"{metadata.get('generateName')}{self.revision:05}")
+        metadata |= {"resourceVersion": str(self.revision), "uid": name}
+        self.slices[name] = document
+        return self._reply(document)
+
+    async def stream(self, call: Call) -> StreamedReply:
+        raise TransportError(f"{call}: this server has no watch")
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+    @staticmethod
+    def _reply(document: dict[str, Any]) -> Reply:
+        return Reply(200, {}, json.dumps(document).encode())
+
+
 def test_an_old_server_gets_counters_together_with_devices() -> None:
+    async def body() -> None:
+        clock, server = FakeClock(), OldServer()
+        errors: list[DrayError] = []
+        publisher = Publisher(
+            Client(server, clock=clock),
+            driver=DRIVER,
+            node_name="node-1",
+            clock=clock,
+            entropy=SeededEntropy(7),
+            on_error=errors.append,
+        )
+        publisher.publish(Inventory([partitions()]))
+        async with running(publisher):
+            await publisher.published()
+            assert len(server.slices) == 1
+            publisher.publish(Inventory([partitions("v2")]))
+            await publisher.published()
+        (slice_,) = server.slices.values()
+        assert slice_["spec"]["pool"]["generation"] == 1
+        assert len(slice_["spec"]["sharedCounters"]) == 2
+        assert server.refusals == 1
+        assert errors == []
+
+    asyncio.run(body())
+
+
+def test_counters_that_no_server_takes_are_told_and_tried_again() -> None:
     async def body(world: World) -> None:
         layouts = []
 
-        def old(call: Call) -> None:
+        def refuse(call: Call) -> None:
             if call.method == "POST":
                 together = b"sharedCounters" in call.body and b"consumesCounters" in call.body
                 layouts.append(Layout.TOGETHER if together else Layout.APART)
-                if not together:
-                    raise Invalid("resource.k8s.io", "ResourceSlice", "x", [])
+                raise Invalid("resource.k8s.io", "ResourceSlice", "x", [])
 
-        world.transport.before = old
+        world.transport.before = refuse
         world.publisher.publish(Inventory([partitions()]))
         for _ in range(5):
             await settle()
             world.clock.advance(1)
-        # The server of this test wants them apart and refuses what the old one would take.
-        assert layouts[:2] == [Layout.APART, Layout.TOGETHER]
-        assert isinstance(world.errors[0], Invalid)
+        assert layouts[:4] == [Layout.APART, Layout.TOGETHER] * 2
+        assert [type(error) for error in world.errors] == [Invalid]
         world.transport.recover()
         await world.finish(world.publisher.published())
         assert len(await world.slices()) == 2
+
+    run(body)
+
+
+def test_a_node_may_publish_its_own_devices() -> None:
+    async def body(world: World) -> None:
+        client = world.cluster.client_of("system:node:node-1", groups=["system:nodes"])
+        world.publisher = Publisher(
+            client,
+            driver=DRIVER,
+            node_name="node-1",
+            clock=world.clock,
+            entropy=SeededEntropy(7),
+            on_error=world.errors.append,
+        )
+        async with running(world.publisher):
+            await world.publish(gpus(200))
+            await world.publish(gpus(100, attributes={"x": 1}))
+            (slice_,) = await world.slices()
+            assert len(slice_.spec.devices or ()) == 100
+            await world.finish(world.publisher.withdraw())
+        assert world.errors == []
 
     run(body)
 
