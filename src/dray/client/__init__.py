@@ -7,23 +7,33 @@ anything that knows what objects mean. Works with any API server, and with one i
 from __future__ import annotations
 
 from dray.client._client import Client, Listing, PatchType
+from dray.client._config import Config, connect
 from dray.client._event_recorder import EventRecorder
+from dray.client._http import HTTPTransport
 from dray.client._in_process import in_process
 from dray.client._informer import Informer
+from dray.client._kubeconfig import in_cluster, load_kubeconfig
+from dray.client._tls import Trust
 from dray.client._transport import Call, Reply, StreamedReply, Transport
 from dray.client._watch import EventType, WatchEvent
 
 __all__ = [
     "Call",
     "Client",
+    "Config",
     "EventRecorder",
     "EventType",
+    "HTTPTransport",
     "Informer",
     "Listing",
     "PatchType",
     "Reply",
     "StreamedReply",
     "Transport",
+    "Trust",
     "WatchEvent",
+    "connect",
+    "in_cluster",
     "in_process",
+    "load_kubeconfig",
 ]

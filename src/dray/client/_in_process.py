@@ -43,7 +43,7 @@ def in_process(
     Who is asking shows in a bearer token, or a client certificate (DER) that the handler may take
     for verified. `headers` go with every request.
     """
-    every = {name.lower(): value for name, value in headers}
+    every = _lower(headers)
     if token:
         every["authorization"] = f"Bearer {token}"
     return _InProcess(handler, every, Peer(_ADDRESS, certificate), stream_bytes_max)
