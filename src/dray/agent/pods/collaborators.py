@@ -85,7 +85,15 @@ class Health(Protocol):
 class Events(Protocol):
     """Tells people what happened; never waits, never fails."""
 
-    def record(self, regarding: Object, type: str, reason: str, message: str) -> None: ...  # noqa: A002 - the field's name
+    def record(
+        self,
+        regarding: Object,
+        type: str,  # noqa: A002 - the field's name
+        reason: str,
+        message: str,
+        *,
+        field_path: str = "",
+    ) -> None: ...
 
 
 class PodSource(Protocol):

@@ -6,14 +6,49 @@ pkg/kubelet/kuberuntime.
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
+from typing import Final
 
-from dray.agent.runtimes.runtime import PodIdentity, SandboxConfig
+from dray.agent.pods.collaborators import Claims
+from dray.agent.pods.downward import PodFacts
+from dray.agent.pods.environment import Environment
+from dray.agent.pods.expansion import expand
+from dray.agent.pods.hooks import lifecycle_of
+from dray.agent.pods.plan import Start
+from dray.agent.pods.starting import ConfigFailed
+from dray.agent.pods.storage import PodStorage
+from dray.agent.pods.volumes import volumes_of
+from dray.agent.runtimes.runtime import (
+    ContainerConfig,
+    Mount,
+    PodIdentity,
+    Sandbox,
+    SandboxConfig,
+)
 from dray.api.carried import read_part
-from dray.api.core import Pod
-from dray.api.core.parts import PodSecurityContext
+from dray.api.core import (
+    QOS_BEST_EFFORT,
+    QOS_GUARANTEED,
+    RESOURCE_CPU,
+    RESOURCE_MEMORY,
+    Container,
+    Pod,
+)
+from dray.api.core.parts import PodSecurityContext, SecurityContext, VolumeMount
+from dray.api.pod_resources import qos_class
+from dray.api.quantity import Quantity
 
-__all__ = ["identity_of", "log_directory", "sandbox_config"]
+__all__ = ["Configurer", "identity_of", "log_directory", "sandbox_config"]
+
+# Who is killed first when memory runs out; upstream's numbers. What a burstable container gets
+# depends on the node's memory, which only the kernel's choice among several would show.
+_OOM_SCORES: Final = {QOS_GUARANTEED: -997, QOS_BEST_EFFORT: 1000}
+_OOM_SCORE_BURSTABLE: Final = 999
+
+TERMINATION_LOG: Final = "/dev/termination-log"
+
+_ZERO: Final = Quantity.from_int(0)
 
 
 def identity_of(pod: Pod) -> PodIdentity:
@@ -48,4 +83,116 @@ def sandbox_config(pod: Pod, attempt: int, root: Path) -> SandboxConfig:
             for port in container.ports
             if port.host_port
         ),
+    )
+
+
+class Configurer:
+    """Configures containers; without storage, those of a simulated node."""
+
+    def __init__(
+        self,
+        environment: Environment,
+        claims: Claims,
+        *,
+        facts: PodFacts,
+        storage: PodStorage | None = None,
+    ) -> None:
+        self._environment = environment
+        self._claims = claims
+        self._facts = facts
+        self._storage = storage
+
+    async def __call__(self, pod: Pod, start: Start, sandbox: Sandbox) -> ContainerConfig:
+        """The configuration of a container; raises ConfigFailed, or ClaimInfoMissing."""
+        container = start.container
+        facts = dataclasses.replace(self._facts, pod_addresses=sandbox.addresses)
+        variables = await self._environment.variables(pod, container, facts)
+        limits, requests = container.resources.limits, container.resources.requests
+        config = ContainerConfig(
+            name=container.name,
+            attempt=start.attempt,
+            image=container.image,
+            command=tuple(expand(word, variables) for word in container.command),
+            arguments=tuple(expand(word, variables) for word in container.args),
+            working_directory=container.working_dir,
+            environment=tuple(variables.items()),
+            mounts=self._mounts(pod, start, dict(variables)) if self._storage else (),
+            cdi_devices=self._claims.cdi_devices(pod, container.name),
+            log_path=f"{container.name}/{start.attempt}.log",
+            stdin=container.stdin,
+            stdin_once=container.stdin_once,
+            tty=container.tty,
+            cpu_limit_millis=limits.get(RESOURCE_CPU, _ZERO).milli_value(),
+            cpu_request_millis=requests.get(RESOURCE_CPU, _ZERO).milli_value(),
+            memory_limit_bytes=limits.get(RESOURCE_MEMORY, _ZERO).value(),
+            oom_score_adjustment=_OOM_SCORES.get(qos_class(pod.spec), _OOM_SCORE_BURSTABLE),
+            stop_signal=lifecycle_of(container).stop_signal or "",
+        )
+        return _secured(config, pod, container)
+
+    def _mounts(self, pod: Pod, start: Start, variables: dict[str, str]) -> tuple[Mount, ...]:
+        assert self._storage is not None
+        container = start.container
+        volumes = {volume.name: volume for volume in volumes_of(pod)}
+        found = []
+        for mount in read_part(container.volume_mounts, tuple[VolumeMount, ...]) or ():
+            volume = volumes.get(mount.name)
+            if volume is None:
+                raise ConfigFailed(
+                    f"cannot find volume {mount.name!r} to mount into container {container.name!r}"
+                )
+            path = self._storage.volumes.path_of(pod, volume)
+            below = mount.sub_path or expand(mount.sub_path_expr, variables)
+            if below:
+                path = _below(path, below)
+            found.append(Mount(str(path), mount.mount_path, read_only=mount.read_only))
+        message = self._storage.message_path(pod, container.name, start.attempt)
+        try:
+            message.parent.mkdir(parents=True, exist_ok=True)
+            message.touch()
+            # The container may run as anybody.
+            message.chmod(0o666)
+        except OSError as error:
+            raise ConfigFailed(f"file for last words of {container.name}: {error}") from error
+        found.append(Mount(str(message), container.termination_message_path or TERMINATION_LOG))
+        return tuple(found)
+
+
+def _below(volume: Path, sub_path: str) -> Path:
+    """A path in a volume, which no link leads out of; made if it is not there."""
+    path = volume / sub_path
+    inside = volume.resolve()
+    if not path.resolve().is_relative_to(inside):
+        raise ConfigFailed(f"subPath {sub_path!r} leads out of its volume")
+    if not path.exists():
+        try:
+            path.mkdir(parents=True, mode=0o750)
+        except OSError as error:
+            raise ConfigFailed(f"failed to create subPath directory: {error}") from error
+    return path
+
+
+def _secured(config: ContainerConfig, pod: Pod, container: Container) -> ContainerConfig:
+    """The configuration with users and privileges: the container's own before the pod's."""
+    of_pod = read_part(pod.spec.security_context, PodSecurityContext) or PodSecurityContext()
+    own = read_part(container.security_context, SecurityContext) or SecurityContext()
+    user = own.run_as_user if own.run_as_user is not None else of_pod.run_as_user
+    group = own.run_as_group if own.run_as_group is not None else of_pod.run_as_group
+    non_root = own.run_as_non_root if own.run_as_non_root is not None else of_pod.run_as_non_root
+    if non_root and user == 0:
+        raise ConfigFailed(
+            f"container's runAsUser breaks non-root policy (container: {container.name})"
+        )
+    groups = of_pod.supplemental_groups
+    if of_pod.fs_group is not None:
+        groups = (*groups, of_pod.fs_group)
+    return dataclasses.replace(
+        config,
+        privileged=bool(own.privileged),
+        read_only_root=bool(own.read_only_root_filesystem),
+        run_as_user=user,
+        run_as_group=group,
+        supplemental_groups=groups,
+        add_capabilities=own.capabilities.add if own.capabilities else (),
+        drop_capabilities=own.capabilities.drop if own.capabilities else (),
     )

@@ -79,6 +79,9 @@ class ContainerFacts:
     waiting: Mapping[str, Waiting] = field(default_factory=dict)  # by name
     probes: Mapping[str, ProbeResults] = field(default_factory=dict)  # by ID
     messages: Mapping[str, str] = field(default_factory=dict)  # last words, by ID
+    # Killed in order to be started again. They never show as terminated: the API does not let a
+    # container come back that by its policy would stay down.
+    to_restart: frozenset[str] = frozenset()
     restarting_all: bool = False
     devices: Callable[[str], tuple[ResourceStatus, ...]] = _no_devices  # by name
 
@@ -135,7 +138,9 @@ def _status(
         return _absent(pod, container, before, facts)
     status = _present(container, history, before, facts)
     reason = facts.waiting.get(container.name)
-    if reason is None or not _restarts(pod, container, history[0]):
+    if history[0].id in facts.to_restart and history[0].state is RunState.EXITED:
+        reason = reason or Waiting(CONTAINER_CREATING)
+    elif reason is None or not _restarts(pod, container, history[0]):
         return status
     last = status.state if status.state.terminated is not None else status.last_state
     waiting = ContainerStateWaiting(reason=reason.reason, message=reason.message)

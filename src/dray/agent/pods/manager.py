@@ -9,28 +9,33 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from dray.agent.plugins.plugin import Change, PluginChange
 from dray.agent.pods.collaborators import (
-    API,
     Claims,
     Events,
     Health,
     PluginChanges,
     PodSource,
 )
+from dray.agent.pods.container_config import Configurer
+from dray.agent.pods.downward import PodFacts
+from dray.agent.pods.environment import Environment
 from dray.agent.pods.observer import Observer
 from dray.agent.pods.pod_state import PodState
-from dray.agent.pods.starting import Configure
 from dray.agent.pods.status_writer import StatusWriter
-from dray.agent.pods.worker import PodWorker, Storage, Surroundings
+from dray.agent.pods.storage import NoStorage, PodStorage
+from dray.agent.pods.surroundings import Storage, Surroundings
+from dray.agent.pods.worker import PodWorker
 from dray.agent.runtimes.failures import RuntimeFailed
 from dray.agent.runtimes.runtime import PodIdentity, Runtime
 from dray.api.core import Pod
 from dray.api.meta import ObjectMeta
+from dray.api.quantity import Quantity
+from dray.client import Client, Informer
 from dray.clock import Clock
 from dray.entropy import Entropy
 
@@ -47,37 +52,53 @@ class PodManager:
 
     def __init__(
         self,
-        api: API,
+        client: Client,
         runtime: Runtime,
         claims: Claims,
         health: Health,
         *,
-        pods: PodSource,
         node_name: str,
         root: Path,
         clock: Clock,
         entropy: Entropy,
         events: Events,
-        storage: Storage,
-        configure: Configure,
+        pods: PodSource | None = None,
         plugins: PluginChanges | None = None,
         host_addresses: Sequence[str] = (),
+        allocatable: Mapping[str, Quantity] | None = None,
+        simulated: bool = False,
+        storage: Storage | None = None,
     ) -> None:
+        """`pods` is run by whoever passes it; without, the node watches its own.
+
+        A simulated node keeps no files: containers that do not run need none.
+        """
         self._node_name = node_name
+        self._informer: Informer[Pod] | None = None
+        if pods is None:
+            self._informer = pods = Informer(
+                client,
+                Pod,
+                clock=clock,
+                entropy=entropy,
+                field_selector=f"spec.nodeName={node_name}",
+            )
         self._pods = pods
         self._runtime = runtime
         self._observer = Observer(runtime)
-        self._writer = StatusWriter(api, clock=clock, entropy=entropy)
+        self._writer = StatusWriter(client, clock=clock, entropy=entropy)
+        facts = PodFacts(host_addresses=tuple(host_addresses), allocatable=allocatable)
+        files = None if simulated else PodStorage(client, root, clock=clock, facts=facts)
         self._around = Surroundings(
-            api=api,
+            api=client,
             runtime=runtime,
             observer=self._observer,
             claims=claims,
             health=health,
             events=events,
             writer=self._writer,
-            storage=storage,
-            configure=configure,
+            storage=storage or files or NoStorage(),
+            configure=Configurer(Environment(client), claims, facts=facts, storage=files),
             clock=clock,
             entropy=entropy,
             root=root,
@@ -119,6 +140,8 @@ class PodManager:
         async with asyncio.TaskGroup() as tasks:
             self._tasks = tasks
             try:
+                if self._informer is not None:
+                    tasks.create_task(self._informer.run())
                 tasks.create_task(self._writer.run())
                 tasks.create_task(self._listen())
                 tasks.create_task(self._spread())

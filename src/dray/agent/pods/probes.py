@@ -14,6 +14,7 @@ from enum import Enum
 
 from dray.agent.pods.checks import Answer, Checker
 from dray.agent.pods.collaborators import WARNING, Events
+from dray.agent.pods.pod_containers import tell
 from dray.agent.pods.pod_state import PodState
 from dray.agent.pods.probe_results import UNPROBED, ProbeResults, is_started
 from dray.agent.runtimes.runtime import Container as RunContainer
@@ -145,9 +146,8 @@ class Prober:
                 continue
             answer = await self._ask(container, found, probe, sandbox)
             if not answer.success and self._pod is not None:
-                self._events.record(
-                    self._pod, WARNING, "Unhealthy", f"{kind.value} probe failed: {answer.output}"
-                )
+                text = f"{kind.value} probe failed: {answer.output}"
+                tell(self._events, self._pod, container.name, WARNING, "Unhealthy", text)
             tally = tally.add(success=answer.success)
             verdict = tally.verdict(probe)
             if verdict is not None and self._settle(kind, found.id, verdict=verdict):

@@ -14,12 +14,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Protocol, TypeVar
 
+from dray.agent.claims.failures import ClaimInfoMissing
 from dray.agent.pods.backoff import RestartBackoff, RetrySchedule
 from dray.agent.pods.collaborators import NORMAL, WARNING, Events
 from dray.agent.pods.container_statuses import Waiting
 from dray.agent.pods.devices import DeviceKeeper
 from dray.agent.pods.hooks import Hooks, lifecycle_of
 from dray.agent.pods.plan import Start
+from dray.agent.pods.pod_containers import tell
 from dray.agent.pods.pod_state import PodState
 from dray.agent.runtimes.failures import RuntimeFailed, UnresolvedDevices
 from dray.agent.runtimes.runtime import Container as RunContainer
@@ -126,7 +128,7 @@ class Starter:
             known = self._waiting.get(name)
             text = f'Back-off pulling image "{image}": {ERR_IMAGE_PULL}: {pull.message}'
             if known is None or known.reason != IMAGE_PULL_BACKOFF:
-                self._events.record(pod, NORMAL, "BackOff", f'Back-off pulling image "{image}"')
+                self._tell(pod, name, NORMAL, "BackOff", f'Back-off pulling image "{image}"')
             self._waiting[name] = Waiting(IMAGE_PULL_BACKOFF, text)
         return max(left, 0.0)
 
@@ -146,8 +148,9 @@ class Starter:
         )
         if known != Waiting(CRASH_LOOP, text):
             self._waiting[container.name] = Waiting(CRASH_LOOP, text)
-            self._events.record(
+            self._tell(
                 pod,
+                container.name,
                 WARNING,
                 "BackOff",
                 f"Back-off restarting failed container {container.name} in pod {pod_text(pod)}",
@@ -169,19 +172,19 @@ class Starter:
         try:
             await self._pull(pod, start.container)
             self.count_restart(start.container, state.latest(name))
-            config = await self._configure(pod, start, sandbox)
+            config = await self._config(pod, start, sandbox)
             container_id = await self._create(pod, sandbox, config)
             self.images[container_id] = start.container.image
-            self._events.record(pod, NORMAL, "Created", f"Created container: {name}")
+            self._tell(pod, name, NORMAL, "Created", "Container created")
             await self._runtime.start_container(container_id)
-        except ConfigFailed as error:
+        except (ConfigFailed, ClaimInfoMissing) as error:
             self._fail(pod, name, CREATE_CONTAINER_CONFIG_ERROR, str(error))
             return False
         except RuntimeFailed as error:
             if start.container.image not in self._pulls:
                 self._fail(pod, name, error.reason, str(error))
             return False
-        self._events.record(pod, NORMAL, "Started", f"Started container {name}")
+        self._tell(pod, name, NORMAL, "Started", "Container started")
         self._waiting.pop(name, None)
         if not await self._run_hook(pod, start.container, container_id, sandbox):
             return False
@@ -193,7 +196,7 @@ class Starter:
         if policy == PULL_NEVER:
             return
         if policy == PULL_ALWAYS:
-            self._events.record(pod, NORMAL, "Pulling", f'Pulling image "{image}"')
+            self._tell(pod, container.name, NORMAL, "Pulling", f'Pulling image "{image}"')
         began = self._clock.monotonic()
         try:
             await self._patiently(self._runtime.pull_image(image, always=policy == PULL_ALWAYS))
@@ -204,17 +207,27 @@ class Starter:
             self._pulls[image] = _Pull(backoff, now, str(error))
             self._waiting[container.name] = Waiting(ERR_IMAGE_PULL, str(error))
             text = f'Failed to pull image "{image}": {error}'
-            self._events.record(pod, WARNING, "Failed", text)
-            self._events.record(pod, WARNING, "Failed", f"Error: {ERR_IMAGE_PULL}")
+            self._tell(pod, container.name, WARNING, "Failed", text)
+            self._tell(pod, container.name, WARNING, "Failed", f"Error: {ERR_IMAGE_PULL}")
             raise
         self._pulls.pop(image, None)
         took = _go_duration(round(self._clock.monotonic() - began, 3))
-        self._events.record(
+        self._tell(
             pod,
+            container.name,
             NORMAL,
             "Pulled",
             f'Successfully pulled image "{image}" in {took} ({took} including waiting)',
         )
+
+    async def _config(self, pod: Pod, start: Start, sandbox: Sandbox) -> ContainerConfig:
+        try:
+            return await self._configure(pod, start, sandbox)
+        except ClaimInfoMissing:
+            # The node forgot what the pod holds (its checkpoint was lost): drivers know.
+            if not await self._devices.prepare(pod):
+                raise
+            return await self._configure(pod, start, sandbox)
 
     async def _create(self, pod: Pod, sandbox: Sandbox, config: ContainerConfig) -> str:
         try:
@@ -236,17 +249,21 @@ class Starter:
         )
         if answer.success:
             return True
-        self._events.record(pod, WARNING, "FailedPostStartHook", "PostStartHook failed")
-        self._events.record(pod, NORMAL, "Killing", "FailedPostStartHook")
+        name = container.name
+        self._tell(pod, name, WARNING, "FailedPostStartHook", "PostStartHook failed")
+        self._tell(pod, name, NORMAL, "Killing", "FailedPostStartHook")
         await self._runtime.stop_container(container_id, POST_START_KILL_SECONDS)
-        self._fail(pod, container.name, POST_START_HOOK_ERROR, answer.output)
+        self._fail(pod, name, POST_START_HOOK_ERROR, answer.output)
         return False
 
     def _fail(self, pod: Pod, name: str, reason: str, message: str) -> None:
         self._waiting[name] = Waiting(reason, message)
-        self._events.record(pod, WARNING, "Failed", f"Error: {message}")
+        self._tell(pod, name, WARNING, "Failed", f"Error: {message}")
         retry = self._retries.setdefault(name, RetrySchedule(self._entropy))
         retry.fail(self._clock.monotonic())
+
+    def _tell(self, pod: Pod, name: str, kind: str, reason: str, message: str) -> None:
+        tell(self._events, pod, name, kind, reason, message)
 
 
 def pod_text(pod: Pod) -> str:

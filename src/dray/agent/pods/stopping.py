@@ -15,12 +15,13 @@ from typing import Final
 from dray.agent.pods.collaborators import NORMAL, WARNING, Events
 from dray.agent.pods.hooks import Hooks, lifecycle_of
 from dray.agent.pods.plan import Kill, KillReason
+from dray.agent.pods.pod_containers import find_container, tell
 from dray.agent.pods.pod_state import PodState
 from dray.agent.runtimes.failures import RuntimeFailed
 from dray.agent.runtimes.runtime import Container as RunContainer
 from dray.agent.runtimes.runtime import Runtime
 from dray.api.carried import read_part
-from dray.api.core import Container, Pod
+from dray.api.core import Pod
 from dray.api.core.parts import Probe
 from dray.api.pod_resources import is_sidecar
 from dray.clock import Clock, within
@@ -92,7 +93,7 @@ class Stopper:
         deadline = self._clock.monotonic() + grace_seconds
         if container.id not in self._announced:
             self._announced.add(container.id)
-            self._events.record(pod, NORMAL, "Killing", message)
+            tell(self._events, pod, container.name, NORMAL, "Killing", message)
         await self._run_hook(pod, state, container, grace_seconds)
         await self._wait_for(after, deadline)
         left = max(deadline - self._clock.monotonic(), MINIMUM_GRACE_SECONDS)
@@ -103,7 +104,7 @@ class Stopper:
     async def _run_hook(
         self, pod: Pod, state: PodState, container: RunContainer, grace_seconds: float
     ) -> None:
-        spec = _find(pod, container.name)
+        spec = find_container(pod, container.name)
         hook = lifecycle_of(spec).pre_stop if spec is not None else None
         if spec is None or hook is None or grace_seconds <= 0 or container.id in self._hooked:
             return
@@ -117,7 +118,8 @@ class Stopper:
         except TimeoutError:
             return
         if not answer.success:
-            self._events.record(pod, WARNING, "FailedPreStopHook", "PreStopHook failed")
+            text = "PreStopHook failed"
+            tell(self._events, pod, container.name, WARNING, "FailedPreStopHook", text)
 
     async def _wait_for(self, events: Sequence[asyncio.Event], deadline: float) -> None:
         for event in events:
@@ -132,7 +134,7 @@ class Stopper:
                 return
 
     def _grace_of_kill(self, pod: Pod, kill: Kill) -> float:
-        spec = _find(pod, kill.container.name)
+        spec = find_container(pod, kill.container.name)
         if spec is not None and kill.reason in (
             KillReason.STARTUP_PROBE,
             KillReason.LIVENESS_PROBE,
@@ -160,9 +162,3 @@ def _prerequisites(
             found[container.name] = (*main, *later)
             later = [ended[container.name]]
     return found
-
-
-def _find(pod: Pod, name: str) -> Container | None:
-    spec = pod.spec
-    every = (*spec.init_containers, *(spec.containers or ()), *spec.ephemeral_containers)
-    return next((container for container in every if container.name == name), None)

@@ -17,33 +17,31 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path
-from typing import Any, Final, Protocol, TypeVar
+from typing import Final, TypeVar
 
 from dray.agent.pods.backoff import RetrySchedule
 from dray.agent.pods.checks import Checker
-from dray.agent.pods.collaborators import API, NORMAL, WARNING, Claims, Events, Health
+from dray.agent.pods.collaborators import NORMAL, WARNING
 from dray.agent.pods.conditions import ALL_CONTAINERS_RESTARTING
 from dray.agent.pods.container_config import identity_of, sandbox_config
 from dray.agent.pods.container_statuses import ContainerFacts
 from dray.agent.pods.devices import DeviceKeeper
 from dray.agent.pods.hooks import Hooks
-from dray.agent.pods.observer import Observer
 from dray.agent.pods.phase import TERMINAL
 from dray.agent.pods.plan import Facts, Plan, plan
 from dray.agent.pods.pod_state import NOTHING, PodState
 from dray.agent.pods.probe_results import ProbeResults
 from dray.agent.pods.probes import Prober
 from dray.agent.pods.restart_policy import restarts_all
-from dray.agent.pods.starting import ConfigFailed, Configure, Starter
+from dray.agent.pods.starting import ConfigFailed, Starter
 from dray.agent.pods.status import StatusFacts, Verdict, make_status
-from dray.agent.pods.status_writer import StatusWriter
 from dray.agent.pods.stopping import MINIMUM_GRACE_SECONDS, Stopper, grace_of
+from dray.agent.pods.surroundings import Surroundings
+from dray.agent.pods.waiting import Interrupted, cancelled, unless
 from dray.agent.runtimes.failures import RuntimeFailed
 from dray.agent.runtimes.runtime import Container as RunContainer
-from dray.agent.runtimes.runtime import ContainerState, Runtime
+from dray.agent.runtimes.runtime import ContainerState
 from dray.api.core import (
     CONDITION_TRUE,
     ContainerStatus,
@@ -51,11 +49,10 @@ from dray.api.core import (
     PodStatus,
     ResourceStatus,
 )
-from dray.clock import Clock, within
-from dray.entropy import Entropy
+from dray.clock import within
 from dray.errors import Conflict, DrayError, InternalError, NotFound
 
-__all__ = ["PodWorker", "Storage", "Surroundings"]
+__all__ = ["PodWorker"]
 
 # Dead containers of one name that are kept: the last, and the one before for `logs --previous`.
 CONTAINERS_KEPT: Final = 2
@@ -63,48 +60,12 @@ CONTAINERS_KEPT: Final = 2
 DEADLINE_EXCEEDED: Final = "DeadlineExceeded"
 DEADLINE_MESSAGE: Final = "Pod was active on the node longer than the specified deadline"
 
+# How often config maps, secrets and tokens are looked at again: upstream's sync with its jitter.
+REFRESH_SECONDS: Final = (60.0, 90.0)
+
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-
-
-class Storage(Protocol):
-    """Volumes and other files of pods."""
-
-    async def set_up(self, pod: Pod) -> None:
-        """Have everything that the pod's containers mount; raises ConfigFailed."""
-        ...
-
-    async def tear_down(self, pod_uid: str) -> None:
-        """Remove all of it."""
-        ...
-
-    def last_words(self, pod: Pod, container: RunContainer) -> str:
-        """What a container that ended left as its message."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What all workers of a node share."""
-
-    api: API
-    runtime: Runtime
-    observer: Observer
-    claims: Claims
-    health: Health
-    events: Events
-    writer: StatusWriter
-    storage: Storage
-    configure: Configure
-    clock: Clock
-    entropy: Entropy
-    root: Path
-    host_addresses: tuple[str, ...] = ()
-
-
-class _Interrupted(Exception):
-    """The pod is to end: what was waited for does not matter any more."""
 
 
 class PodWorker:
@@ -144,6 +105,7 @@ class PodWorker:
         self._sandbox_retries = RetrySchedule(entropy)
         self._alarms: list[float] = []  # when to look again, on the monotonic clock
         self._began = 0.0  # the present round
+        self._refresh_at = 0.0
         self._wake = asyncio.Event()
         self._ending = asyncio.Event()
         self._finished = False  # its containers have done what they were to do
@@ -205,6 +167,7 @@ class PodWorker:
                 waiting=self._starter.waiting,
                 probes=self._prober.results if self._prober else {},
                 messages=self._messages,
+                to_restart=frozenset() if self._ending.is_set() else self._to_restart,
                 restarting_all=self._restarting_all,
                 devices=self._device_statuses,
             ),
@@ -236,7 +199,7 @@ class PodWorker:
                 self._began = around.clock.monotonic()
                 try:
                     await self._round()
-                except _Interrupted:
+                except Interrupted:
                     self._wake.set()
                 except InternalError:
                     raise
@@ -251,9 +214,23 @@ class PodWorker:
         await self._look()
         self._check_deadline()
         if not self._ending.is_set():
+            await self._refresh_files()
             await self._advance()
         if self._ending.is_set():
             await self._end()
+
+    async def _refresh_files(self) -> None:
+        """Bring volumes up to date whose contents may have changed."""
+        around, now = self._around, self._around.clock.monotonic()
+        if self._state.sandbox is None or not around.storage.refreshes(self._pod):
+            return
+        if self._refresh_at <= now:
+            self._refresh_at = now + around.entropy.uniform(*REFRESH_SECONDS)
+            try:
+                await around.storage.set_up(self._pod)
+            except ConfigFailed as error:
+                self._event(WARNING, "FailedMount", f"MountVolume.SetUp failed: {error}")
+        self._alarms.append(self._refresh_at)
 
     def _stumble(self, error: Exception) -> None:
         """Something that should work did not: say so, and try again."""
@@ -478,7 +455,7 @@ class PodWorker:
             self._over = True
             if self._prober is not None:
                 self._prober.stop()
-            await around.storage.tear_down(uid)
+            await around.storage.release(uid)
             self.report()
         if not self._vanished:
             await self._unless_vanished(around.writer.written(uid))
@@ -508,14 +485,14 @@ class PodWorker:
                     try:
                         await asyncio.wait((stop, woken), return_when=asyncio.FIRST_COMPLETED)
                     finally:
-                        await _cancelled(woken)
+                        await cancelled(woken)
                     if self._grace() < grace:
                         grace = self._grace()
                         break
                 else:
                     stop.result()
             finally:
-                await _cancelled(stop)
+                await cancelled(stop)
             self._wake.set()
             await self._look()
 
@@ -563,7 +540,7 @@ class PodWorker:
 
     async def _unless_ending(self, awaitable: Awaitable[T]) -> T:
         """Wait for something that does not matter once the pod is to end."""
-        return await _unless(self._ending, awaitable)
+        return await unless(self._ending, awaitable)
 
     async def _unless_vanished(self, awaitable: Awaitable[None]) -> None:
         """Wait for a write; nobody can write to a pod that is not there."""
@@ -575,28 +552,9 @@ class PodWorker:
                 try:
                     await asyncio.wait((task, woken), return_when=asyncio.FIRST_COMPLETED)
                 finally:
-                    await _cancelled(woken)
+                    await cancelled(woken)
         finally:
-            await _cancelled(task)
-
-
-async def _unless(event: asyncio.Event, awaitable: Awaitable[T]) -> T:
-    task = asyncio.ensure_future(awaitable)
-    happened = asyncio.ensure_future(event.wait())
-    try:
-        await asyncio.wait((task, happened), return_when=asyncio.FIRST_COMPLETED)
-        if task.done():
-            return task.result()
-        raise _Interrupted
-    finally:
-        await _cancelled(happened)
-        await _cancelled(task)
-
-
-async def _cancelled(task: asyncio.Future[Any]) -> None:
-    """Cancel a task, and wait until it is gone."""
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
+            await cancelled(task)
 
 
 def _attempts_before(status: PodStatus) -> dict[str, int]:

@@ -15,7 +15,6 @@ from dray.agent.pods.manager import PodManager
 from dray.agent.pods.starting import ConfigFailed
 from dray.agent.runtimes.memory import MemoryRuntime
 from dray.agent.runtimes.runtime import Container as RunContainer
-from dray.agent.runtimes.runtime import ContainerConfig, Sandbox
 from dray.api.core import Container, Pod, PodSpec, ResourceStatus
 from dray.api.meta import Object, ObjectMeta
 from dray.client import Client, Informer
@@ -37,6 +36,7 @@ class FakeClaims:
         self.held: dict[str, tuple[ClaimInfo, ...]] = {}
         self.devices: dict[str, tuple[str, ...]] = {}
         self.gate: asyncio.Event | None = None
+        self.on_refresh: Callable[[], object] = int  # does nothing
 
     async def prepare(self, pod: Pod) -> None:
         self.calls.append(f"prepare {pod.metadata.name}")
@@ -48,6 +48,7 @@ class FakeClaims:
 
     async def refresh(self, pod: Pod) -> None:
         self.calls.append(f"refresh {pod.metadata.name}")
+        self.on_refresh()
         if self.prepare_failures:
             raise self.prepare_failures.pop(0)
 
@@ -110,7 +111,15 @@ class Recorder:
     def __init__(self) -> None:
         self.events: list[tuple[str, str, str]] = []
 
-    def record(self, regarding: Object, type: str, reason: str, message: str) -> None:  # noqa: A002
+    def record(
+        self,
+        regarding: Object,
+        type: str,  # noqa: A002
+        reason: str,
+        message: str,
+        *,
+        field_path: str = "",
+    ) -> None:
         self.events.append((type, reason, message))
 
     @property
@@ -132,6 +141,12 @@ class FakeStorage:
         if self.failures:
             raise self.failures.pop(0)
 
+    async def release(self, pod_uid: str) -> None:
+        pass
+
+    def refreshes(self, pod: Pod) -> bool:
+        return False
+
     async def tear_down(self, pod_uid: str) -> None:
         self.torn_down.append(pod_uid)
 
@@ -142,10 +157,12 @@ class FakeStorage:
 class Stage:
     """One node, started on entering and stopped on leaving. Its pods outlive an agent."""
 
-    def __init__(self, *, runtime: MemoryRuntime | None = None) -> None:
+    def __init__(
+        self, *, make_runtime: Callable[[FakeClock], MemoryRuntime] = MemoryRuntime
+    ) -> None:
         self.clock = FakeClock()
         self.cluster = Cluster(clock=self.clock)
-        self.runtime = runtime or MemoryRuntime(self.clock)
+        self.runtime = make_runtime(self.clock)
         self.claims = FakeClaims()
         self.health = FakeHealth()
         self.plugins = FakePlugins()
@@ -197,8 +214,8 @@ class Stage:
             clock=self.clock,
             entropy=SeededEntropy(2),
             events=self.events,
+            simulated=True,
             storage=self.storage,
-            configure=self.configure,
             plugins=self.plugins,
             host_addresses=("192.0.2.1",),
         )
@@ -217,14 +234,6 @@ class Stage:
             self._agent.cancel()
             await asyncio.gather(self._agent, return_exceptions=True)
             self._agent = None
-
-    async def configure(self, pod: Pod, start: Any, sandbox: Sandbox) -> ContainerConfig:
-        return ContainerConfig(
-            name=start.container.name,
-            attempt=start.attempt,
-            image=start.container.image,
-            cdi_devices=self.claims.cdi_devices(pod, start.container.name),
-        )
 
     async def add(self, pod: Pod) -> Pod:
         return await self.client.create(pod)

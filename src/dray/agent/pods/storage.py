@@ -1,0 +1,83 @@
+"""A pod's files on the node: its volumes, and the messages its containers leave.
+
+Everything of a pod is below `pods/<uid>` and goes with it. Simulated nodes have none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from pathlib import Path
+
+from dray.agent.pods.collaborators import API
+from dray.agent.pods.downward import PodFacts
+from dray.agent.pods.last_words import read_log_end, read_message
+from dray.agent.pods.pod_containers import find_container
+from dray.agent.pods.service_tokens import ServiceTokens
+from dray.agent.pods.volumes import Volumes, refreshes
+from dray.agent.runtimes.runtime import Container as RunContainer
+from dray.api.core import TERMINATION_MESSAGE_FALLBACK_TO_LOGS_ON_ERROR, Pod
+from dray.clock import Clock
+
+__all__ = ["NoStorage", "PodStorage"]
+
+
+class PodStorage:
+    """Files of pods below one directory."""
+
+    def __init__(self, api: API, root: Path, *, clock: Clock, facts: PodFacts) -> None:
+        self._root = root
+        self._facts = facts
+        self._tokens = ServiceTokens(api, clock=clock)
+        self.volumes = Volumes(api, self._tokens, root)
+
+    async def set_up(self, pod: Pod) -> None:
+        await self.volumes.make(pod, self._facts)
+
+    async def release(self, pod_uid: str) -> None:
+        self._tokens.forget(pod_uid)
+        await _remove(self._root / "pods" / pod_uid / "volumes")
+
+    async def tear_down(self, pod_uid: str) -> None:
+        self._tokens.forget(pod_uid)
+        await _remove(self._root / "pods" / pod_uid)
+
+    def refreshes(self, pod: Pod) -> bool:
+        return refreshes(pod)
+
+    def message_path(self, pod: Pod, name: str, attempt: int) -> Path:
+        """The file a container writes its message to."""
+        return self._root / "pods" / pod.metadata.uid / "containers" / name / str(attempt)
+
+    def last_words(self, pod: Pod, container: RunContainer) -> str:
+        words = read_message(self.message_path(pod, container.name, container.attempt))
+        spec = find_container(pod, container.name)
+        if words or spec is None or not container.exit_code or not container.log_path:
+            return words
+        if spec.termination_message_policy == TERMINATION_MESSAGE_FALLBACK_TO_LOGS_ON_ERROR:
+            return read_log_end(Path(container.log_path))
+        return ""
+
+
+class NoStorage:
+    """For nodes that only seem to be there."""
+
+    async def set_up(self, pod: Pod) -> None:
+        pass
+
+    async def release(self, pod_uid: str) -> None:
+        pass
+
+    async def tear_down(self, pod_uid: str) -> None:
+        pass
+
+    def refreshes(self, pod: Pod) -> bool:  # noqa: ARG002 - nobody would see it
+        return False
+
+    def last_words(self, pod: Pod, container: RunContainer) -> str:  # noqa: ARG002 - silent
+        return ""
+
+
+async def _remove(directory: Path) -> None:
+    if directory.exists():
+        await asyncio.to_thread(shutil.rmtree, directory, ignore_errors=True)
