@@ -6,52 +6,65 @@ field that is missing is named with the gate that it most likely takes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from dray.api.resource import Device, DeviceAttribute, ResourceSliceSpec
 from dray.errors import DrayError
 
-__all__ = ["DroppedFields", "dropped_fields"]
+__all__ = ["DroppedField", "DroppedFields", "dropped_fields"]
 
 # Enough to see which devices it is about.
 DEVICES_NAMED_MAX: Final = 5
 
 
+@dataclass(frozen=True, slots=True)
+class DroppedField:
+    """A kind of field, the gate that it most likely takes, and the devices that had it."""
+
+    path: str
+    gate: str = ""
+    devices: tuple[str, ...] = field(default=(), compare=False)
+
+    def __str__(self) -> str:
+        text = self.path
+        if self.devices:
+            named = ", ".join(self.devices[:DEVICES_NAMED_MAX])
+            more = len(self.devices) - DEVICES_NAMED_MAX
+            text += f" of {named}" + (f" and {more} more" if more > 0 else "")
+        return f"{text} (feature gate {self.gate}?)" if self.gate else text
+
+
 class DroppedFields(DrayError):
     """A server stored a slice without some of its fields; the pool is published without them."""
 
-    def __init__(self, pool: str, slice_name: str, fields: Sequence[str]) -> None:
+    def __init__(self, pool: str, fields: Iterable[DroppedField]) -> None:
+        self.pool = pool
+        self.fields = tuple(fields)
         super().__init__(
-            f"pool {pool}, slice {slice_name}: the server dropped {'; '.join(fields)}."
+            f"pool {pool}: the server dropped {'; '.join(map(str, self.fields))}."
             " The devices are published without"
         )
-        self.pool = pool
-        self.slice_name = slice_name
-        self.fields = tuple(fields)
 
 
-def dropped_fields(sent: ResourceSliceSpec, stored: ResourceSliceSpec) -> list[str]:
-    """What is missing, one line for each kind of field, with the likely gate."""
-    lines = [
-        f"spec.{path} (feature gate {gate}?)"
+def dropped_fields(sent: ResourceSliceSpec, stored: ResourceSliceSpec) -> list[DroppedField]:
+    """What is missing: each kind of field once, with the likely gate."""
+    dropped = [
+        DroppedField(f"spec.{path}", gate)
         for path, gate, has in _OF_SLICES
         if has(sent) and not has(stored)
     ]
     kept = {device.name: device for device in stored.devices or ()}
     for path, gate, uses in _OF_DEVICES:
-        names = [
+        names = tuple(
             device.name
             for device in sent.devices or ()
             if uses(device) and device.name in kept and not uses(kept[device.name])
-        ]
+        )
         if names:
-            more = f" and {len(names) - DEVICES_NAMED_MAX} more" * (len(names) > DEVICES_NAMED_MAX)
-            named = ", ".join(names[:DEVICES_NAMED_MAX]) + more
-            lines.append(f"{path} of {named} (feature gate {gate}?)")
-    if not lines:
-        lines.append("or changed fields of its own accord")
-    return lines
+            dropped.append(DroppedField(path, gate, names))
+    return dropped or [DroppedField("or changed fields of its own accord")]
 
 
 def _is_list(attribute: DeviceAttribute) -> bool:

@@ -27,7 +27,7 @@ from dray.client import Client, Informer
 from dray.clock import Clock, within
 from dray.entropy import Entropy
 from dray.errors import APIError, DrayError, Invalid, NotFound, TransportError
-from dray.sdk._dropped_fields import DroppedFields, dropped_fields
+from dray.sdk._dropped_fields import DroppedField, DroppedFields, dropped_fields
 from dray.sdk._inventory import Inventory, InventoryError, Pool
 from dray.sdk._slice_cache import SliceCache
 from dray.sdk._slice_check import find_problems
@@ -40,6 +40,11 @@ _log = logging.getLogger(__name__)
 
 # How long to wait after somebody else's change: a wipe is many deletions, and one repair.
 REPAIR_SECONDS: Final = 1.0
+
+# Whoever changes it again and again, another version of the same driver perhaps, is not fought
+# without end: pauses double up to upstream's, until there was peace for a while.
+REPAIR_SECONDS_MAX: Final = 30.0
+PEACE_SECONDS: Final = 60.0
 
 # Pauses after failures. The longest is how late a driver may be after an outage.
 RETRY_SECONDS: Final = 0.1
@@ -66,11 +71,16 @@ class _Pool:
     due_at: float | None = None
     busy: bool = False
     failures: int = 0
+    # Whether it is due because somebody else touched it, and how often they did.
+    suspected: bool = False
+    repairs: int = 0
+    repaired_at: float = 0.0
     layout: Layout = Layout.APART
     seen_generation: int = 0
     times: TaintTimes = field(default_factory=dict)
     refusal: InventoryError | None = None
     checked: Pool | None = None  # the last that was found to be valid
+    dropped: frozenset[DroppedField] = frozenset()  # that was reported
     told: str = ""  # the last error that was reported, so that it is not again and again
 
 
@@ -139,6 +149,7 @@ class Publisher:
                 known = self._pools.setdefault(name, _Pool())
                 known.refusal = None
                 known.failures = 0
+                known.suspected = False
                 known.due_at = self._clock.monotonic()
         self._notify()
 
@@ -226,7 +237,12 @@ class Publisher:
             self._owners = None
         pool = self._pools.setdefault(name, _Pool())
         if pool.due_at is None:
-            pool.due_at = self._clock.monotonic() + REPAIR_SECONDS
+            now = self._clock.monotonic()
+            if now - pool.repaired_at > PEACE_SECONDS:
+                pool.repairs = 0
+            seconds = REPAIR_SECONDS * 2.0 ** min(pool.repairs, 20)
+            pool.due_at = now + min(seconds, REPAIR_SECONDS_MAX)
+            pool.suspected = True
             self._notify()
 
     def _notify(self) -> None:
@@ -266,10 +282,11 @@ class Publisher:
 
     async def _attempt(self, name: str) -> None:
         pool = self._pools[name]
+        suspected = pool.suspected
         # What happens to the pool from here on is looked at again.
-        pool.due_at, pool.busy = None, True
+        pool.due_at, pool.suspected, pool.busy = None, False, True
         try:
-            await self._sync(name, pool)
+            wrote = await self._sync(name, pool)
         except InventoryError as error:
             pool.refusal = error
             self._report(pool, error, "Inventory")
@@ -280,8 +297,11 @@ class Publisher:
             await self._look_again(name)
         else:
             pool.failures = 0
+            if wrote and suspected:
+                pool.repairs += 1
+                pool.repaired_at = self._clock.monotonic()
             if pool.due_at is not None and self._is_done(name, pool):
-                pool.due_at = None  # it was our own writes that came back
+                pool.due_at, pool.suspected = None, False  # our own writes came back
             if pool.due_at is None:
                 pool.told = ""
             if (self._desired or {}).get(name) is None and pool.due_at is None:
@@ -305,7 +325,7 @@ class Publisher:
             except (APIError, TransportError) as error:
                 _log.debug("listing the slices of pool %s: %s", name, error)
             else:
-                scope.cache.reset(listing.items, listing.resource_version)
+                scope.cache.reset(listing.items)
 
     def _report(self, pool: _Pool, error: DrayError, reason: str) -> None:
         if self._metrics is not None:
@@ -316,14 +336,17 @@ class Publisher:
             if self._on_error is not None:
                 self._on_error(error)
 
-    async def _sync(self, name: str, pool: _Pool) -> None:
+    async def _sync(self, name: str, pool: _Pool) -> bool:
+        """Make the server's pool what it should be; whether that took any writing."""
         wanted = (self._desired or {}).get(name)
         if wanted is None:
-            for slice_ in self._existing(name):
+            existing = self._existing(name)
+            for slice_ in existing:
                 await self._delete(slice_)
-            return
+            return bool(existing)
         try:
-            await self._write(self._plan(name, pool, wanted, await self._owned()), pool)
+            todo = self._plan(name, pool, wanted, await self._owned())
+            await self._write(todo, name, pool)
         except Invalid as error:
             if not wanted.counters:
                 raise
@@ -334,7 +357,9 @@ class Publisher:
             if not first_refusal:
                 raise
             await self._look_again(name)
-            await self._sync(name, pool)
+            return await self._sync(name, pool)
+        else:
+            return not todo.is_empty
 
     def _existing(self, name: str) -> list[ResourceSlice]:
         return [each for scope in self._scopes() for each in scope.cache.of_pool(name)]
@@ -422,8 +447,8 @@ class Publisher:
             self._owners = (owner,)
         return self._owners
 
-    async def _write(self, todo: Plan, pool: _Pool) -> None:
-        dropped: list[DroppedFields] = []
+    async def _write(self, todo: Plan, name: str, pool: _Pool) -> None:
+        dropped: set[DroppedField] = set()
         for slice_ in todo.deletes:
             await self._delete(slice_)
         for verb, slices, call in (
@@ -436,19 +461,19 @@ class Publisher:
                 self._keep(stored)
                 pool.seen_generation = max(pool.seen_generation, todo.generation)
                 pool.times = {**pool.times, **taint_times([stored])}
-                lines = self._compare(slice_.spec, stored)
-                if lines:
-                    name = slice_.spec.pool.name
-                    dropped.append(DroppedFields(name, stored.metadata.name, lines))
-        if dropped:
-            self._report(pool, dropped[0], "DroppedFields")
+                dropped.update(self._compare(slice_.spec, stored))
+        news = dropped - pool.dropped
+        if news:
+            pool.dropped |= news
+            fields = sorted(news, key=lambda each: each.path)
+            self._report(pool, DroppedFields(name, fields), "DroppedFields")
 
     def _keep(self, stored: ResourceSlice) -> None:
         scope = self._remote if stored.spec.node_name is None else self._local
         if scope is not None:
             scope.cache.wrote(stored)
 
-    def _compare(self, sent: ResourceSliceSpec, stored: ResourceSlice) -> list[str]:
+    def _compare(self, sent: ResourceSliceSpec, stored: ResourceSlice) -> list[DroppedField]:
         name = stored.metadata.name
         if same_spec(stored.spec, sent):
             self._adopted.pop(name, None)

@@ -33,8 +33,6 @@ class SliceCache:
         self._on_foreign = on_foreign
         self._slices: dict[str, ResourceSlice] = {}
         self._deleted: dict[str, None] = {}
-        # What a list showed to be gone by then is not brought back by events from before it.
-        self._listed_at = 0
 
     def of_pool(self, pool: str) -> tuple[ResourceSlice, ...]:
         """What there is of a pool, by name."""
@@ -55,16 +53,8 @@ class SliceCache:
                 if gone is not None:
                     self._on_foreign(gone.spec.pool.name, True)
             return
-        name, revision = new.metadata.name, _revision(new.metadata.resource_version)
-        known = self._slices.get(name)
-        if name in self._deleted or not self._is_ours(new):
-            return
-        if known is None:
-            if 0 < revision <= self._listed_at:
-                return
-        elif known.metadata.resource_version == new.metadata.resource_version or (
-            0 < revision < _revision(known.metadata.resource_version)
-        ):
+        name = new.metadata.name
+        if name in self._deleted or not self._is_ours(new) or self._is_known(old, new):
             return
         self._slices[name] = new
         self._on_foreign(new.spec.pool.name, False)
@@ -80,13 +70,24 @@ class SliceCache:
         while len(self._deleted) > DELETED_MAX:
             self._deleted.pop(next(iter(self._deleted)))
 
-    def reset(self, slices: Iterable[ResourceSlice], resource_version: str) -> None:
+    def reset(self, slices: Iterable[ResourceSlice]) -> None:
         """A fresh list, of everything: what else was known is not true any more."""
-        listed = {each.metadata.name: each for each in slices if self._is_ours(each)}
-        self._slices = listed
-        self._listed_at = max(self._listed_at, _revision(resource_version))
+        self._slices = {each.metadata.name: each for each in slices if self._is_ours(each)}
+
+    def _is_known(self, old: ResourceSlice | None, new: ResourceSlice) -> bool:
+        """Whether an event says what is known already, or is older than that."""
+        known = self._slices.get(new.metadata.name)
+        if known is None:
+            return False
+        if known.metadata.resource_version == new.metadata.resource_version:
+            return True
+        revision = _revision(new)
+        # A server that was set back goes back to older revisions, and then they are the truth.
+        set_back = old is not None and _revision(old) > revision
+        return not set_back and 0 < revision < _revision(known)
 
 
-def _revision(resource_version: str) -> int:
+def _revision(slice_: ResourceSlice) -> int:
     """Where a version is in the order of events; 0 for servers whose versions tell nothing."""
-    return int(resource_version) if resource_version.isdecimal() else 0
+    version = slice_.metadata.resource_version
+    return int(version) if version.isascii() and version.isdecimal() else 0

@@ -14,7 +14,7 @@ from dray.api.resource import (
     ResourceSlice,
     ResourceSliceSpec,
 )
-from dray.sdk._dropped_fields import DroppedFields, dropped_fields
+from dray.sdk._dropped_fields import DroppedField, DroppedFields, dropped_fields
 from dray.sdk._inventory import Pool, capacity_of, device
 from dray.sdk._slice_layout import lay_out
 
@@ -56,15 +56,16 @@ def test_what_a_gate_takes_away_is_named_with_the_gate(
     off = {name: False for name, feature in FEATURES.items() if gate in (name, *feature.needs)}
     sent = specs(**options)[-1]
     stored = drop_disabled_fields(ResourceSlice(spec=sent), None, gates=FeatureGates(off)).spec
-    (line,) = dropped_fields(sent, stored)
-    assert gate in line
-    assert path in line
+    (dropped,) = dropped_fields(sent, stored)
+    assert dropped.gate == gate
+    assert path in dropped.path
+    assert str(dropped).endswith(f" (feature gate {gate}?)")
 
 
 def test_counters_that_are_gone_are_named() -> None:
     counters, _ = specs(consumes={"s": {"c": 1}})
-    (line,) = dropped_fields(counters, ResourceSliceSpec())
-    assert "spec.sharedCounters" in line
+    (dropped,) = dropped_fields(counters, ResourceSliceSpec())
+    assert dropped == DroppedField("spec.sharedCounters", "DRAPartitionableDevices")
 
 
 def test_only_some_devices_are_named() -> None:
@@ -72,17 +73,18 @@ def test_only_some_devices_are_named() -> None:
     bare = [device(f"d{n}") for n in range(9)]
     (sent,) = lay_out(Pool(tainted), driver="d", node_name="n")
     (stored,) = lay_out(Pool(bare), driver="d", node_name="n")
-    (line,) = dropped_fields(sent, stored)
-    assert "d4 and 4 more" in line
+    (dropped,) = dropped_fields(sent, stored)
+    assert "d4 and 4 more" in str(dropped)
+    assert len(dropped.devices) == 9
 
 
 def test_the_error_says_what_happens_now() -> None:
-    error = DroppedFields("p", "s", ["x", "y"])
+    error = DroppedFields("p", [DroppedField("x"), DroppedField("y", "Gate")])
     assert str(error) == (
-        "pool p, slice s: the server dropped x; y. The devices are published without"
+        "pool p: the server dropped x; y (feature gate Gate?). The devices are published without"
     )
 
 
 def test_an_unexplained_difference_is_told_as_one() -> None:
-    (line,) = dropped_fields(ResourceSliceSpec(driver="a"), ResourceSliceSpec(driver="b"))
-    assert "of its own accord" in line
+    (dropped,) = dropped_fields(ResourceSliceSpec(driver="a"), ResourceSliceSpec(driver="b"))
+    assert "of its own accord" in str(dropped)

@@ -270,6 +270,31 @@ def test_what_somebody_changed_is_changed_back() -> None:
     run(body)
 
 
+def test_whoever_insists_is_not_fought_without_end() -> None:
+    async def body(world: World) -> None:
+        await world.publish(gpus(2))
+        world.transport.writes.clear()
+        for _ in range(300):
+            (slice_,) = await world.slices()
+            if len(slice_.spec.devices or ()) != 1:
+                theirs = replace(slice_.spec, devices=tuple(gpus(1)))
+                await world.cluster.client.update(replace(slice_, spec=theirs))
+            await settle()
+            world.clock.advance(1)
+        assert 8 < len(world.transport.writes) < 20
+        # In the end they give up, and after a while everything is as before.
+        await world.finish(world.publisher.published())
+        world.clock.advance(100)
+        (slice_,) = await world.slices()
+        await world.cluster.client.delete(ResourceSlice, slice_.metadata.name)
+        await settle(100)
+        started = world.clock.monotonic()
+        await world.finish(world.publisher.published())
+        assert world.clock.monotonic() - started < 3
+
+    run(body)
+
+
 def test_a_taint_keeps_its_time_while_other_things_change() -> None:
     async def body(world: World) -> None:
         await world.publish(gpus(1, taints=[TAINT]))

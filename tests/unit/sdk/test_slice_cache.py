@@ -56,14 +56,19 @@ def test_a_deleted_slice_is_not_brought_back_by_a_late_event() -> None:
     assert seen.names() == []
 
 
-def test_a_list_replaces_what_was_known_and_outdates_earlier_events() -> None:
+def test_a_list_replaces_what_was_known() -> None:
     seen = Seen()
     seen.cache.wrote(slice_of("a", 5))
-    seen.cache.reset([slice_of("b", 7), slice_of("c", 3, driver="other")], "9")
-    seen.cache.hear(None, slice_of("a", 5))
+    seen.cache.reset([slice_of("b", 7), slice_of("c", 3, driver="other")])
     assert seen.names() == ["b"]
-    seen.cache.hear(None, slice_of("d", 10))
-    assert seen.names() == ["b", "d"]
+
+
+def test_a_server_that_was_set_back_is_believed() -> None:
+    seen = Seen()
+    seen.cache.hear(None, slice_of("a", 5000))
+    seen.cache.hear(slice_of("a", 5000), slice_of("a", 300))
+    assert seen.cache.of_pool("p") == (slice_of("a", 300),)
+    assert len(seen.foreign) == 2
 
 
 def test_slices_of_others_are_not_kept() -> None:
