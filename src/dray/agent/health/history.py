@@ -82,7 +82,8 @@ _decoder: Final = msgspec.json.Decoder(dict[str, _Driver] | None)
 class HealthHistory:
     """Keeps a cache's facts in a file."""
 
-    def __init__(self, path: Path, cache: HealthCache, *, clock: Clock) -> None:
+    def __init__(self, path: Path | None, cache: HealthCache, *, clock: Clock) -> None:
+        """Without a path nothing is kept, for nodes that only seem to be there."""
         self._path = path
         self._cache = cache
         self._clock = clock
@@ -91,6 +92,8 @@ class HealthHistory:
 
     def load(self) -> None:
         """Give the cache what an earlier agent knew."""
+        if self._path is None:
+            return
         try:
             size = self._path.stat().st_size
             data = self._path.read_bytes() if size <= FILE_BYTES_MAX else b""
@@ -109,7 +112,7 @@ class HealthHistory:
 
     def note(self) -> None:
         """Look whether there is something new to write. Cheap: call it whenever there may be."""
-        if self._cache.version != self._saved_version:
+        if self._path is not None and self._cache.version != self._saved_version:
             self._changed.set()
 
     async def run(self) -> None:
@@ -130,6 +133,8 @@ class HealthHistory:
     def save(self) -> bool:
         """Write now, if anything changed; returns whether the file is up to date."""
         version = self._cache.version
+        if self._path is None:
+            return True
         return version == self._saved_version or self._write(version, self._cache.facts())
 
     async def _save(self) -> bool:
@@ -144,6 +149,7 @@ class HealthHistory:
             await asyncio.wait((writing,))
 
     def _write(self, version: int, facts: Sequence[DeviceFact]) -> bool:
+        assert self._path is not None, "what has no place is not written"
         try:
             write_file(self._path, encode_facts(facts), sync=False)
         except OSError as error:
@@ -153,6 +159,7 @@ class HealthHistory:
         return True
 
     def _set_aside(self, error: Exception) -> None:
+        assert self._path is not None, "what has no place was not read"
         try:
             target = set_aside(self._path)
         except OSError as failure:

@@ -56,18 +56,18 @@ class HealthKeeper:
         plugins: Plugins,
         claims: HealthClaims,
         *,
-        path: Path,
+        path: Path | None,
         clock: Clock,
         grace_seconds: float = GRACE_SECONDS,
         devices_max: int = DEVICES_PER_DRIVER_MAX,
     ) -> None:
-        """`path` is the node's root: the directory of its files."""
+        """`path` is the node's root, the directory of its files; None keeps nothing on disk."""
         self._claims = claims
         self._clock = clock
         self._grace_seconds = grace_seconds
         self._cache = HealthCache(clock, devices_max=devices_max)
-        self._history = HealthHistory(path / history.FILE_NAME, self._cache, clock=clock)
-        self._tombstones = Tombstones(path / tombstones.FILE_NAME)
+        self._history = HealthHistory(path and path / history.FILE_NAME, self._cache, clock=clock)
+        self._tombstones = Tombstones(path and path / tombstones.FILE_NAME)
         self._streams = HealthStreams(plugins, self, clock=clock)
         self._listeners: list[Callable[[frozenset[str]], None]] = []
         self._pending: set[str] = set()

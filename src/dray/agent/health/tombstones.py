@@ -54,7 +54,8 @@ _decoder: Final = msgspec.json.Decoder(_Line)
 class Tombstones:
     """The last health of pods that ended, by UID and container."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path | None) -> None:
+        """Without a path they are kept in memory alone, for nodes that only seem to be there."""
         self._path = path
         self._pods: dict[str, FrozenHealth] = {}
         self._lines: dict[str, bytes] = {}
@@ -98,6 +99,8 @@ class Tombstones:
 
     def load(self) -> None:
         """Read what an earlier agent kept."""
+        if self._path is None:
+            return
         try:
             # A file that is longer than it can be is damaged: what follows is as good as cut off.
             with self._path.open("rb") as file:
@@ -153,6 +156,8 @@ class Tombstones:
     # The file ----------------------------------------------------------------------------------
 
     def _append(self, line: bytes) -> None:
+        if self._path is None:
+            return
         if self._torn or self._dead_lines > _DEAD_LINES_MAX:
             self._rewrite()
             return
@@ -166,6 +171,8 @@ class Tombstones:
             log.error("health of ended pods is not saved: %s", error)
 
     def _rewrite(self) -> None:
+        if self._path is None:
+            return
         try:
             write_file(self._path, b"".join(self._lines.values()), sync=False)
         except OSError as error:
