@@ -17,6 +17,7 @@ from dray.sdk._devices import ClaimedDevice, PreparedDevice
 from dray.sdk._driver import Driver
 from dray.sdk._health import DeviceHealth, Health
 from dray.sdk._inventory import Inventory, InventoryError, Pool, Version, capacity_of, device
+from dray.sdk._process import run
 from dray.sdk._registration import RegistrationStatus
 from dray.sdk._runner import RunningDriver, serve
 from dray.sdk._services import DriverService
@@ -57,5 +58,6 @@ __all__ = [
     "Version",
     "capacity_of",
     "device",
+    "run",
     "serve",
 ]

@@ -68,6 +68,9 @@ class Driver:
     # How often `discover` is asked again by itself; 0 is never.
     discover_seconds: float = 0.0
 
+    # Whether containers find the attributes of their devices in files (KEP-5304).
+    tell_containers: bool = False
+
     # What health means for schedulers; None: nobody new gets an unhealthy device.
     taint_policy: TaintPolicy | None = None
 

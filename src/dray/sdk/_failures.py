@@ -6,7 +6,7 @@ and who has to act, and in `device_errors` each device's own error; others skip 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
@@ -102,9 +102,21 @@ class ClaimFailure:
             ],
         )
 
+    def as_error(self) -> DriverError:
+        """The error that stands for it."""
+        return _ERRORS[self.error_class](self.message)
+
     def as_unprepare_response(self) -> dra_v1_pb2.NodeUnprepareResourceResponse:
         return dra_v1_pb2.NodeUnprepareResourceResponse(error=_text(self.message))
 
+
+_ERRORS: Final[Mapping[ErrorClass, type[DriverError]]] = {
+    ErrorClass.UNKNOWN: DriverError,
+    ErrorClass.PERMANENT: PermanentError,
+    ErrorClass.TRANSIENT: TransientError,
+    ErrorClass.INVALID_CONFIG: InvalidConfig,
+    ErrorClass.DEVICE_FAILED: DeviceFailed,
+}
 
 _TYPES: Final = {
     ErrorClass.UNKNOWN: dra_v1_pb2.UNKNOWN,

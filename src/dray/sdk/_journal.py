@@ -202,22 +202,24 @@ class Journal:
     async def _write(self, uid: str, before: Entry | None) -> None:
         if self._path is None:
             return
+        put = self._entries.get(uid)
         self._changes += 1
         change = self._changes
-        async with self._writing:
-            if self._written >= change:
-                return
-            covered = self._changes
-            try:
-                write_file(self._path, _encode(self._driver, self.entries()))
-            except OSError:
+        try:
+            async with self._writing:
+                if self._written < change:
+                    # One turn for others who have something to write: it goes into the same file.
+                    await asyncio.sleep(0)
+                    covered = self._changes
+                    write_file(self._path, _encode(self._driver, self.entries()))
+                    self._written = covered
+                    self._seen = _identity(self._path)
+        finally:
+            if self._written < change and self._entries.get(uid) is put:
                 # Only this change is taken back: whoever waits for another one tries it himself.
                 self._unset(uid)
                 if before is not None:
                     self._set(before)
-                raise
-            self._written = covered
-            self._seen = _identity(self._path)
 
     def _set(self, entry: Entry) -> None:
         old = self._entries.get(entry.uid)

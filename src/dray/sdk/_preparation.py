@@ -5,20 +5,24 @@ file is written, the completion is recorded, and only then the node is told. Und
 way, and what was recorded goes last. So an entry without completion was never promised to anybody:
 `recover` and whoever meets it later undo it, or do it again.
 
-Claims are worked on side by side, one claim by one operation at a time. A device that another claim
-holds is refused: the scheduler can err and pods can be removed by force, and this is the last guard
-against two users of one device. Operations that were begun come to their end, or to their deadline,
-even if whoever asked is gone: half a preparation is worse than an unwanted one.
+A device that another claim holds is refused: schedulers can err and pods can be removed by force,
+and this is the last guard against two users of one device.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol
 
 import msgspec
 
@@ -26,7 +30,7 @@ from dray.api.cdi import ContainerEdits
 from dray.api.resource import Device, ResourceClaim
 from dray.clock import Clock
 from dray.entropy import Entropy
-from dray.errors import APIError, DrayError, NotFound, PermanentError, TransportError
+from dray.errors import APIError, NotFound, PermanentError, TransportError
 from dray.sdk._calls import Calls, Outcome
 from dray.sdk._cdi_files import CDIFiles
 from dray.sdk._claims import (
@@ -43,14 +47,14 @@ from dray.sdk._failures import (
     ClaimFailure,
     DeviceFailure,
     ErrorClass,
-    classify,
     failure_of_devices,
 )
 from dray.sdk._journal import DeviceKey, Entry, Journal, JournalDevice, Phase
-from dray.sdk._serialization import ClaimLocks, ProcessLock
+from dray.sdk._operations import OperationMetrics, Operations, Refused
+from dray.sdk._serialization import ProcessLock
 from dray.sdk._steps import OnStep, Step, pass_by
 
-__all__ = ["Observer", "Preparation"]
+__all__ = ["Companions", "Observer", "Preparation"]
 
 _log = logging.getLogger(__name__)
 
@@ -62,11 +66,6 @@ UNPREPARE_SECONDS_MAX: Final = 30.0
 # An API server that cannot be reached is asked again, as long as there is time left for devices.
 RETRIEVAL_PAUSE_SECONDS: Final = 0.5
 WORK_SECONDS_MIN: Final = 15.0
-
-# More at once does not make hardware faster.
-CLAIMS_AT_ONCE: Final = 32
-
-T = TypeVar("T")
 
 
 class Observer:
@@ -82,12 +81,20 @@ class Observer:
         """A claim was not made ready."""
 
 
-class _Refused(DrayError):
-    """Ends work on a claim with a failure."""
+class Companions(Protocol):
+    """Files besides CDI's that a claim has, such as its devices' metadata."""
 
-    def __init__(self, failure: ClaimFailure) -> None:
-        super().__init__(failure.message)
-        self.failure = failure
+    def write(self, claim: ResourceClaim, devices: Sequence[JournalDevice]) -> Mapping[str, str]:
+        """Have the files; returns further CDI names by request. May be repeated."""
+        ...
+
+    def remove(self, uid: str) -> None:
+        """Have none."""
+        ...
+
+    def reconcile(self, keep: Iterable[str]) -> object:
+        """Have none but for these claims."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +125,8 @@ class Preparation:
         entropy: Entropy,
         published: Callable[[str, str], Device | None] = lambda _pool, _device: None,
         observer: Observer | None = None,
+        companions: Companions | None = None,
+        metrics: OperationMetrics | None = None,
         on_step: OnStep = pass_by,
     ) -> None:
         self._driver = driver
@@ -134,12 +143,12 @@ class Preparation:
             on_step=on_step,
         )
         self._observer = observer or Observer()
+        self._companions = companions
+        self._metrics = metrics
         self._on_step = on_step
-        self._claims = ClaimLocks()
-        self._slots = asyncio.Semaphore(CLAIMS_AT_ONCE)
+        self._operations = Operations(clock=clock)
         self._recovered = False
         self._recovering = asyncio.Lock()
-        self._operations: set[asyncio.Task[Any]] = set()
         # Claims that were gone when last looked for, in case the node still asks to undo them.
         self._gone: set[str] = set()
 
@@ -150,12 +159,18 @@ class Preparation:
     ) -> dict[str, tuple[JournalDevice, ...] | ClaimFailure]:
         """Make claims ready. By UID: the devices of each, or why there are none."""
         deadline = self._clock.monotonic() + PREPARE_SECONDS_MAX
-        return await self._each(claims, lambda claim: self._prepare(claim, deadline))
+        note = None if self._metrics is None else self._metrics.prepared
+        return await self._operations.each(
+            claims, lambda claim: self._prepare(claim, deadline), note
+        )
 
     async def unprepare(self, claims: Iterable[ClaimName]) -> dict[str, ClaimFailure | None]:
         """Undo it. By UID: nothing, or why it is still there."""
         deadline = self._clock.monotonic() + UNPREPARE_SECONDS_MAX
-        return await self._each(claims, lambda claim: self._unprepare(claim, deadline))
+        note = None if self._metrics is None else self._metrics.unprepared
+        return await self._operations.each(
+            claims, lambda claim: self._unprepare(claim, deadline), note
+        )
 
     async def recover(self) -> None:
         """Make good what an earlier process left; if that fails, operations try it again."""
@@ -187,55 +202,11 @@ class Preparation:
 
     async def close(self) -> None:
         """Wait for what was begun; it has its deadlines."""
-        while self._operations:
-            await asyncio.wait(self._operations)
+        await self._operations.finish()
 
     def entries(self) -> tuple[Entry, ...]:
         """What is known of claims now."""
         return self._journal.entries()
-
-    # Operations ----------------------------------------------------------------------------------
-
-    async def _each(
-        self,
-        claims: Iterable[ClaimName],
-        work: Callable[[ClaimName], Awaitable[T]],
-    ) -> dict[str, T | ClaimFailure]:
-        """Do the same for each claim, side by side; one that is named twice, once."""
-        tasks = {}
-        for claim in claims:
-            if claim.uid not in tasks:
-                tasks[claim.uid] = self._begin(self._one(claim, work))
-        if tasks:
-            # If whoever asked is gone, the operations go on.
-            await asyncio.wait(tasks.values())
-        return {uid: self._result(task) for uid, task in tasks.items()}
-
-    def _begin(self, operation: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        task = asyncio.create_task(operation)
-        self._operations.add(task)
-        task.add_done_callback(self._operations.discard)
-        return task
-
-    async def _one(self, claim: ClaimName, work: Callable[[ClaimName], Awaitable[T]]) -> T:
-        async with self._slots, self._claims.hold(claim.uid):
-            return await work(claim)
-
-    def _result(self, task: asyncio.Task[T]) -> T | ClaimFailure:
-        if task.cancelled():
-            return ClaimFailure("the driver is stopping", ErrorClass.TRANSIENT)
-        error = task.exception()
-        if error is None:
-            return task.result()
-        if isinstance(error, _Refused):
-            return error.failure
-        error_class, message = classify(error)
-        if isinstance(error, OSError):
-            # A full disk, most likely. Nothing is lost: the journal says how far it came.
-            error_class, message = ErrorClass.TRANSIENT, f"cannot keep the driver's state: {error}"
-        if not isinstance(error, DrayError):
-            _log.error("work on a claim failed: %s", message, exc_info=error)
-        return ClaimFailure(message, error_class)
 
     @asynccontextmanager
     async def _locked(self) -> AsyncIterator[None]:
@@ -256,7 +227,7 @@ class Preparation:
             failure: ClaimFailure
             try:
                 devices = await self._make_ready(task)
-            except _Refused as error:
+            except Refused as error:
                 failure = error.failure
             else:
                 self._observer.prepared(task.claim, devices)
@@ -265,7 +236,7 @@ class Preparation:
             if device.error_class is ErrorClass.DEVICE_FAILED:
                 await self._observer.device_failed(device.key, device.message)
         self._observer.failed(task.claim, failure)
-        raise _Refused(failure)
+        raise Refused(failure)
 
     async def _retrieve(self, name: ClaimName, deadline: float) -> _Task | None:
         """The claim; None if nobody can be asked and there is an answer already."""
@@ -280,7 +251,7 @@ class Preparation:
                 again_at = self._clock.monotonic() + pause_seconds
                 if not error.unreachable or again_at > deadline - WORK_SECONDS_MIN:
                     error_class = ErrorClass.TRANSIENT if error.unreachable else ErrorClass.UNKNOWN
-                    raise _Refused(ClaimFailure(str(error), error_class)) from error
+                    raise Refused(ClaimFailure(str(error), error_class)) from error
                 await self._clock.sleep(pause_seconds)
                 pause_seconds *= 2
             else:
@@ -290,9 +261,7 @@ class Preparation:
         async with self._locked():
             entry = self._journal.get(name.uid)
             if entry is None or not self._journal.current(entry):
-                raise _Refused(
-                    ClaimFailure(f"claim {name} changed meanwhile", ErrorClass.TRANSIENT)
-                )
+                raise Refused(ClaimFailure(f"claim {name} changed meanwhile", ErrorClass.TRANSIENT))
             self._cdi_files.write(entry.uid, entry.devices)
             return entry.devices
 
@@ -300,8 +269,10 @@ class Preparation:
         entry = self._journal.get(task.uid)
         wanted = frozenset(results.key for results in task.results)
         if entry is not None and entry.keys == wanted and self._journal.current(entry):
-            # Runtimes look for the file, and it may have been lost without the journal.
+            # Runtimes look for the files, and they may have been lost without the journal.
             self._cdi_files.write(entry.uid, entry.devices)
+            if self._companions is not None:
+                self._companions.write(task.claim, entry.devices)
             return entry.devices
         if entry is not None and entry.keys != wanted:
             # The claim was given other devices since, and nobody asked to undo the first ones.
@@ -318,21 +289,21 @@ class Preparation:
         )
         try:
             return await self._commit(task, outcomes)
-        except _Refused:
+        except Refused:
             await self._roll_back(task.uid)
             raise
 
     async def _take_from_others(self, key: DeviceKey, task: _Task) -> None:
-        """See to it that nobody else has the device. Raises _Refused if somebody has."""
+        """See to it that nobody else has the device. Raises Refused if somebody has."""
         while (holder := self._journal.holder(key, other_than=task.uid)) is not None:
-            if self._journal.current(holder) or self._claims.busy(holder.uid):
+            if self._journal.current(holder) or self._operations.locks.busy(holder.uid):
                 verb = "is prepared" if self._journal.current(holder) else "is being prepared"
                 message = f"{verb} for claim {holder}, which has not been unprepared"
-                raise _Refused(
+                raise Refused(
                     failure_of_devices([DeviceFailure(key, message, ErrorClass.TRANSIENT)])
                 )
             # It was interrupted, or made ready before the machine was restarted: nobody uses it.
-            async with self._claims.hold(holder.uid):
+            async with self._operations.locks.hold(holder.uid):
                 await self._release(holder, task.deadline)
 
     async def _commit(
@@ -350,7 +321,7 @@ class Preparation:
                 )
                 failures.append(DeviceFailure(results.key, message, ErrorClass.PERMANENT))
         if failures:
-            raise _Refused(failure_of_devices(failures))
+            raise Refused(failure_of_devices(failures))
         entry = self._journal.get(task.uid)
         assert entry is not None, "it was put there, and this operation alone may remove it"
         edits = {results.key: outcome.value for results, outcome in outcomes}
@@ -365,7 +336,9 @@ class Preparation:
         try:
             self._cdi_files.write(task.uid, devices)
         except PermanentError as error:
-            raise _Refused(ClaimFailure(error.message, ErrorClass.PERMANENT)) from error
+            raise Refused(ClaimFailure(error.message, ErrorClass.PERMANENT)) from error
+        if self._companions is not None:
+            devices = _with_further(devices, self._companions.write(task.claim, devices))
         self._on_step(Step.CDI_WRITTEN, task.uid)
         committed = msgspec.structs.replace(entry, phase=Phase.COMMITTED, devices=devices)
         await self._journal.put(committed)
@@ -379,7 +352,7 @@ class Preparation:
             return
         try:
             await self._release(entry, self._clock.monotonic() + UNDO_SECONDS_MAX)
-        except _Refused as error:
+        except Refused as error:
             _log.warning("claim %s failed, and cannot be undone yet: %s", entry, error)
 
     # Undoing -------------------------------------------------------------------------------------
@@ -388,26 +361,31 @@ class Preparation:
         async with self._locked():
             entry = self._journal.get(name.uid)
             if entry is None:
-                self._cdi_files.remove(name.uid)
+                self._remove_files(name.uid)
             else:
                 await self._release(entry, deadline)
 
     async def _release(self, entry: Entry, deadline: float) -> None:
-        """Undo everything that was done for a claim, last things first. Raises _Refused."""
+        """Undo everything that was done for a claim, last things first. Raises Refused."""
         if entry.phase is Phase.COMMITTED:
             entry = msgspec.structs.replace(entry, phase=Phase.INTENT)
             await self._journal.put(entry)
             self._on_step(Step.COMMIT_WITHDRAWN, entry.uid)
-        self._cdi_files.remove(entry.uid)
+        self._remove_files(entry.uid)
         self._on_step(Step.CDI_REMOVED, entry.uid)
         for device in reversed(entry.devices):
             outcome = await self._device_work.unprepare(entry, device, deadline=deadline)
             if outcome.error_class is not None:
                 failure = DeviceFailure(device.key, outcome.message, outcome.error_class)
-                raise _Refused(failure_of_devices([failure]))
+                raise Refused(failure_of_devices([failure]))
             self._on_step(Step.DEVICE_UNPREPARED, entry.uid)
         await self._journal.remove(entry.uid)
         self._on_step(Step.ENTRY_REMOVED, entry.uid)
+
+    def _remove_files(self, uid: str) -> None:
+        self._cdi_files.remove(uid)
+        if self._companions is not None:
+            self._companions.remove(uid)
 
     # Making good ---------------------------------------------------------------------------------
 
@@ -423,9 +401,11 @@ class Preparation:
                 _log.info("undoing claim %s, whose preparation was interrupted", entry)
                 try:
                     await self._release(entry, deadline)
-                except _Refused as error:
+                except Refused as error:
                     _log.warning("claim %s cannot be undone yet: %s", entry, error)
         entries = self._journal.entries()
+        if self._companions is not None:
+            self._companions.reconcile(entry.uid for entry in entries)
         done = self._cdi_files.reconcile(
             {entry.uid: entry.devices for entry in entries if self._journal.current(entry)},
             keep=[entry.uid for entry in entries if entry.phase is Phase.FOUND],
@@ -438,7 +418,7 @@ class Preparation:
             )
 
     async def _is_gone(self, entry: Entry) -> bool:
-        if self._claims.busy(entry.uid):
+        if self._operations.locks.busy(entry.uid):
             return False
         try:
             found = await self._reader.get(ResourceClaim, entry.name, namespace=entry.namespace)
@@ -447,6 +427,22 @@ class Preparation:
         except (APIError, TransportError):
             return False
         return found.metadata.uid != entry.uid
+
+
+def _with_further(
+    devices: Iterable[JournalDevice], names: Mapping[str, str]
+) -> tuple[JournalDevice, ...]:
+    """The devices with the CDI names that their requests have besides."""
+    return tuple(
+        msgspec.structs.replace(
+            device,
+            cdi_devices=(
+                *device.cdi_devices,
+                *(names[request] for request in device.requests if request in names),
+            ),
+        )
+        for device in devices
+    )
 
 
 def _intent(task: _Task, states: dict[DeviceKey, Any]) -> Entry:

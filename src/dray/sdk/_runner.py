@@ -26,15 +26,20 @@ from dray.proto import registration_v1_pb2_grpc
 from dray.sdk._aftermath import Aftermath
 from dray.sdk._background import Background
 from dray.sdk._cdi_files import CDIFiles
+from dray.sdk._claim_metadata import ClaimMetadata
 from dray.sdk._claim_status import ClaimStatuses
 from dray.sdk._context import Context
 from dray.sdk._driver import Driver, check_driver_name
 from dray.sdk._inventory import Inventory
 from dray.sdk._journal import Journal, read_boot_id
+from dray.sdk._metadata import MetadataFiles
+from dray.sdk._metrics import DriverMetrics
 from dray.sdk._monitor import HealthMonitor
 from dray.sdk._preparation import Preparation
+from dray.sdk._probe_endpoint import ProbeEndpoint
+from dray.sdk._probes import probe_endpoint
 from dray.sdk._publisher import Publisher
-from dray.sdk._registration import Registration
+from dray.sdk._registration import Registration, RegistrationStatus
 from dray.sdk._serialization import LOCK_FILE_NAME, ProcessLock
 from dray.sdk._services import DriverService, add_services
 from dray.sdk._settings import Settings
@@ -88,6 +93,7 @@ class RunningDriver:
             boot_id=boot_id,
             on_problem=lambda message: _log.error("%s", message),
         )
+        self.metrics: Final = DriverMetrics(driver.name)
         self.taints: Final = Taints(
             clock=clock,
             on_change=self._publish,
@@ -95,7 +101,11 @@ class RunningDriver:
             policy=driver.taint_policy or TaintPolicy.usual(driver.name),
         )
         self.monitor: Final = HealthMonitor(
-            driver, devices=self.devices, clock=clock, on_change=self.taints.hear
+            driver,
+            devices=self.devices,
+            clock=clock,
+            on_change=self.taints.hear,
+            metrics=self.metrics,
         )
         self.publisher: Final = (
             Publisher(
@@ -105,10 +115,12 @@ class RunningDriver:
                 clock=clock,
                 entropy=entropy,
                 on_error=lambda error: _log.error("publishing devices: %s", error),
+                metrics=self.metrics,
             )
             if settings.publish
             else None
         )
+        self.metrics.count_journal(lambda: len(self.journal.entries()))
         self._statuses = ClaimStatuses(client, driver=driver.name, clock=clock)
         self.preparation: Final = Preparation(
             driver,
@@ -124,14 +136,17 @@ class RunningDriver:
             ),
             clock=clock,
             entropy=entropy,
-            published=lambda pool, device: self._devices.get((pool, device)),
+            published=self._published,
             observer=self._aftermath(),
+            companions=self._companions(),
+            metrics=self.metrics,
             on_step=on_step,
         )
         self.service: Final = DriverService(
             self.preparation, self.monitor, driver=driver.name, clock=clock
         )
         self.registration: Registration | None = None
+        self.probes: ProbeEndpoint | None = None
 
     def devices(self) -> tuple[tuple[str, Device], ...]:
         """The devices there are, with their pools' names."""
@@ -168,6 +183,19 @@ class RunningDriver:
             recovers=self.monitor.offers_health,
             published=self.published,
         )
+
+    def _companions(self) -> ClaimMetadata | None:
+        if self.settings.in_memory or not self.driver.tell_containers:
+            return None
+        files = MetadataFiles(
+            self.settings.plugin_path(self.driver.name),
+            self.settings.cdi_directory,
+            driver=self.driver.name,
+        )
+        return ClaimMetadata(files, driver=self.driver.name, published=self._published)
+
+    def _published(self, pool: str, device: str) -> Device | None:
+        return self._devices.get((pool, device))
 
     def _kept_at(self, name: str) -> Path | None:
         if self.settings.in_memory:
@@ -209,6 +237,8 @@ class RunningDriver:
             self._background.start(self._collect_for_ever(), name="collection")
             if self.driver.discover_seconds > 0:
                 self._background.start(self._discover_for_ever(), name="discovery")
+            if self.settings.health_address:
+                await self._open_probes(undo)
             yield self
 
     def _make_directories(self) -> None:
@@ -242,7 +272,7 @@ class RunningDriver:
             endpoint=endpoint,
             services=services,
             clock=self._clock,
-            on_status=self.driver.registered,
+            on_status=self._hear_status,
         )
         self.registration = registration
         await self._listen(
@@ -252,6 +282,10 @@ class RunningDriver:
             ),
             undo,
         )
+
+    def _hear_status(self, status: RegistrationStatus) -> None:
+        self.metrics.registered(status.registered)
+        self.driver.registered(status)
 
     async def _listen(
         self, path: Path, add: Callable[[grpc.aio.Server], None], undo: AsyncExitStack
@@ -267,6 +301,25 @@ class RunningDriver:
         undo.push_async_callback(server.stop, STOP_GRACE_SECONDS)
         await server.start()
 
+    async def _open_probes(self, undo: AsyncExitStack) -> None:
+        settings, name = self.settings, self.driver.name
+        socket = None
+        if not settings.in_memory and settings.offer_v1:
+            socket = service_socket(settings.plugin_path(name), settings.pod_uid)
+        probes = probe_endpoint(
+            settings.health_address,
+            socket=socket,
+            registration=self.registration,
+            background=self._background,
+            monitor=self.monitor,
+            publisher=self.publisher,
+            metrics=self.metrics,
+            clock=self._clock,
+        )
+        await probes.start()
+        undo.push_async_callback(probes.stop)
+        self.probes = probes
+
     # Background ----------------------------------------------------------------------------------
 
     async def _collect_for_ever(self) -> None:
@@ -280,6 +333,7 @@ class RunningDriver:
             try:
                 await self.refresh()
             except DrayError as error:
+                self.metrics.error("discovery")
                 _log.warning("devices cannot be discovered now: %s", error)
 
 

@@ -486,7 +486,7 @@ def test_what_was_remembered_before_a_crash_is_there_for_undoing(tmp_path: Path)
         killed = machine.start()
         working = asyncio.create_task(prepared(killed, claim()))
         await settle()
-        for task in tuple(killed._operations):
+        for task in tuple(killed._operations._tasks):
             task.cancel()
         await asyncio.wait((working,))
         await machine.start().recover()

@@ -1,0 +1,106 @@
+"""A driver as a process of its own: flags, logging, signals, and an exit code that says why.
+
+One line on standard output says that the driver is ready; everything else is logged to standard
+error. SIGTERM and SIGINT end it cleanly, sockets removed. It exits with 0 when told to end, with 2
+when it was set up wrongly, and 1 when something failed that a restart may cure.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from dray.client import Client, connect, load_kubeconfig
+from dray.clock import Clock, SystemClock
+from dray.errors import ConfigurationError, DrayError
+from dray.sdk._driver import Driver, check_driver_name
+from dray.sdk._runner import serve
+from dray.sdk._settings import Settings, settings_from
+
+__all__ = ["run"]
+
+_log = logging.getLogger(__name__)
+
+EXIT_ENDED: Final = 0
+EXIT_FAILED: Final = 1
+EXIT_MISCONFIGURED: Final = 2
+
+_STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+
+
+def run(
+    driver: Driver,
+    arguments: Sequence[str] | None = None,
+    *,
+    environment: Mapping[str, str] | None = None,
+) -> None:
+    """Run a driver until it is told to end; a failure is the process' exit code.
+
+    Flags are those of the command line, unless given here. See --help.
+    """
+    told = os.environ if environment is None else environment
+    flags = sys.argv[1:] if arguments is None else arguments
+    settings, level = settings_from(flags, told, driver=driver.name)
+    logging.basicConfig(
+        level=level.upper(),
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+        stream=sys.stderr,
+    )
+    code = asyncio.run(_main(driver, settings))
+    if code != EXIT_ENDED:
+        sys.exit(code)
+
+
+async def _main(driver: Driver, settings: Settings) -> int:
+    clock = SystemClock()
+    try:
+        check_driver_name(driver.name)
+        settings.check(driver.name)
+        client = _client(driver, settings, clock)
+    except ConfigurationError as error:
+        _log.error("%s", error)
+        return EXIT_MISCONFIGURED
+    try:
+        return await _serve(driver, settings, client, clock)
+    except ConfigurationError as error:
+        _log.error("%s", error)
+        return EXIT_MISCONFIGURED
+    except DrayError as error:
+        _log.error("driver %s cannot run: %s", driver.name, error)
+        return EXIT_FAILED
+    finally:
+        await client.close()
+
+
+def _client(driver: Driver, settings: Settings, clock: Clock) -> Client:
+    paths = [settings.kubeconfig] if settings.kubeconfig else []
+    return connect(load_kubeconfig(*paths), clock=clock, field_manager=driver.name)
+
+
+async def _serve(driver: Driver, settings: Settings, client: Client, clock: Clock) -> int:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in _STOP_SIGNALS:
+        loop.add_signal_handler(number, stop.set)
+    async with serve(driver, settings, client=client, clock=clock) as running:
+        where = f" on node {settings.node_name}" if settings.node_name else ""
+        sys.stdout.write(f"driver {driver.name} is ready{where}\n")
+        sys.stdout.flush()
+        stopping = asyncio.create_task(stop.wait())
+        failing = asyncio.create_task(running.failure())
+        try:
+            await asyncio.wait((stopping, failing), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stopping.cancel()
+            failing.cancel()
+            await asyncio.wait((stopping, failing))
+        if not stop.is_set():
+            _log.error("driver %s failed", driver.name, exc_info=failing.result())
+            return EXIT_FAILED
+        _log.info("driver %s ends", driver.name)
+    return EXIT_ENDED
