@@ -18,7 +18,7 @@ import logging
 import socket
 from enum import Enum, auto
 from math import inf
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from dray.errors import APIError, BadRequest, InternalError
 from dray.http.channel import StreamChannel
@@ -28,7 +28,9 @@ from dray.http.messages import Answer, Peer, Request, Response, Stream, Upgrade
 from dray.http.reader import RequestReader
 from dray.http.refusals import internal_error, late, refuse, too_much_unfinished
 from dray.http.service import Service
-from dray.http.websocket import UpgradedConnection, accept_upgrade
+
+if TYPE_CHECKING:
+    from dray.http.websocket import UpgradedConnection
 
 __all__ = ["Connection"]
 
@@ -517,6 +519,12 @@ class Connection(asyncio.BufferedProtocol):
     def _upgrade(self, upgrade: Upgrade) -> None:
         if self._phase is _Phase.CLOSED:
             return
+        # Whoever serves no websockets need not have the library for them.
+        from dray.http.websocket import (  # noqa: PLC0415
+            UpgradedConnection,
+            accept_upgrade,
+        )
+
         fields = self._reader.fields
         assert fields is not None
         try:
