@@ -178,9 +178,9 @@ class DriverMetrics:
         for health in Health:
             self._devices.set(counts.get(health, 0), health.value)
 
-    def slice_written(self, verb: str) -> None:
-        """A slice was created, updated or deleted."""
-        self._slice_writes.add(verb)
+    def slice_written(self, verb: str, count: int = 1) -> None:
+        """So many slices were created, updated or deleted."""
+        self._slice_writes.add(verb, count)
 
     def publish_failed(self, reason: str) -> None:
         """A pool could not be written, or not all of it."""
