@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import count
 from pathlib import Path
 
 import pytest
 
 from dray.agent.claims.failures import ClaimInfoMissing, ErrorClass, PrepareFailed, UnprepareFailed
 from dray.errors import TransportError
+from tests.unit.agent.claims.crashes import (
+    check_safety,
+    fragile_world,
+    known,
+    life,
+    live_until,
+)
 from tests.unit.agent.claims.world import GPU, NIC, World, claim, container, pod, result
 
 POD = pod("pod-1", "gpu", containers=[container("main", "gpu")])
@@ -250,3 +258,82 @@ def test_a_full_disk_fails_the_pod_before_any_driver_is_called(tmp_path: Path) -
     assert caught.value.error_class is ErrorClass.TRANSIENT
     assert not world.gpu.calls
     assert not world.manager.claims()
+
+
+# Stopping at any point -------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_wherever_it_stops_everything_can_be_given_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario() -> None:
+        for stop_at in count():
+            stopped = await live_until(world, stop_at, monkeypatch)
+            check_safety(world)
+            world.start()
+            assert not await world.manager.reconcile([])
+            assert not world.gpu.prepared
+            assert not world.nic.prepared
+            assert not known(world)
+            if not stopped:
+                break
+        assert stop_at > 30
+
+    world = fragile_world(tmp_path)
+    asyncio.run(scenario())
+
+
+@pytest.mark.slow
+def test_wherever_it_stops_pods_can_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario() -> None:
+        for stop_at in count():
+            stopped = await live_until(world, stop_at, monkeypatch)
+            world.start()
+            await life(world)
+            check_safety(world)
+            assert not world.manager.claims()
+            if not stopped:
+                break
+
+    world = fragile_world(tmp_path)
+    asyncio.run(scenario())
+
+
+@pytest.mark.slow
+def test_wherever_it_stops_twice_everything_can_be_given_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario() -> None:
+        for first in range(0, 40, 3):
+            for second in range(0, 40, 3):
+                for stop_at in (first, second):
+                    await live_until(world, stop_at, monkeypatch)
+                    check_safety(world)
+                    world.start()
+                assert not await world.manager.reconcile([])
+                assert not world.gpu.prepared | world.nic.prepared
+
+    world = fragile_world(tmp_path)
+    asyncio.run(scenario())
+
+
+@pytest.mark.slow
+def test_wherever_it_is_cancelled_everything_can_be_given_back(tmp_path: Path) -> None:
+    """As when the agent stops: the same process goes on a little, and the file is the same."""
+
+    async def scenario() -> None:
+        for turns in range(120):
+            task = asyncio.create_task(life(world))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            task.cancel()
+            await asyncio.wait([task])
+            check_safety(world)
+            world.start()
+            assert not await world.manager.reconcile([])
+            assert not world.gpu.prepared | world.nic.prepared
+        assert not task.cancelled()  # it was done by then
+
+    world = fragile_world(tmp_path)
+    asyncio.run(scenario())

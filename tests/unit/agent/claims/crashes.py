@@ -8,7 +8,6 @@ back all pods must leave drivers and file empty.
 
 from __future__ import annotations
 
-import asyncio
 from itertools import count
 from pathlib import Path
 
@@ -44,8 +43,7 @@ class Points:
             raise Crash
 
 
-@pytest.fixture
-def world(tmp_path: Path) -> World:
+def fragile_world(tmp_path: Path) -> World:
     world = World(tmp_path, SHARED, OWN, BAD)
     world.nic.errors["uid-bad"] = failing("never", NodePrepareResourceErrorType.PERMANENT)
     return world
@@ -92,75 +90,3 @@ async def live_until(world: World, stop_at: int, monkeypatch: pytest.MonkeyPatch
         finally:
             world.gpu.fault = world.nic.fault = lambda _where: None
     return stopped
-
-
-@pytest.mark.slow
-def test_wherever_it_stops_everything_can_be_given_back(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def scenario() -> None:
-        for stop_at in count():
-            stopped = await live_until(world, stop_at, monkeypatch)
-            check_safety(world)
-            world.start()
-            assert not await world.manager.reconcile([])
-            assert not world.gpu.prepared
-            assert not world.nic.prepared
-            assert not known(world)
-            if not stopped:
-                break
-        assert stop_at > 30
-
-    asyncio.run(scenario())
-
-
-@pytest.mark.slow
-def test_wherever_it_stops_pods_can_go_on(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def scenario() -> None:
-        for stop_at in count():
-            stopped = await live_until(world, stop_at, monkeypatch)
-            world.start()
-            await life(world)
-            check_safety(world)
-            assert not world.manager.claims()
-            if not stopped:
-                break
-
-    asyncio.run(scenario())
-
-
-@pytest.mark.slow
-def test_wherever_it_stops_twice_everything_can_be_given_back(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def scenario() -> None:
-        for first in range(0, 40, 3):
-            for second in range(0, 40, 3):
-                for stop_at in (first, second):
-                    await live_until(world, stop_at, monkeypatch)
-                    check_safety(world)
-                    world.start()
-                assert not await world.manager.reconcile([])
-                assert not world.gpu.prepared | world.nic.prepared
-
-    asyncio.run(scenario())
-
-
-@pytest.mark.slow
-def test_wherever_it_is_cancelled_everything_can_be_given_back(world: World) -> None:
-    """As when the agent stops: the same process goes on a little, and the file is the same."""
-
-    async def scenario() -> None:
-        for turns in range(120):
-            task = asyncio.create_task(life(world))
-            for _ in range(turns):
-                await asyncio.sleep(0)
-            task.cancel()
-            await asyncio.wait([task])
-            check_safety(world)
-            world.start()
-            assert not await world.manager.reconcile([])
-            assert not world.gpu.prepared | world.nic.prepared
-        assert not task.cancelled()  # it was done by then
-
-    asyncio.run(scenario())
