@@ -10,8 +10,10 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
@@ -108,6 +110,7 @@ class ExecCredentials:
                 stdout=PIPE,
                 stderr=PIPE,
                 env=environment,
+                start_new_session=True,  # so that what it starts itself can be ended with it
             )
         except (OSError, ValueError) as error:
             raise self._failed(f"cannot be run: {error}", hint=True) from error
@@ -117,7 +120,8 @@ class ExecCredentials:
             raise self._failed(f"did not end within {RUN_SECONDS:g} s") from error
         finally:
             if process.returncode is None:
-                process.kill()
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
                 await process.wait()
         if process.returncode:
             told = complaint[-COMPLAINT_BYTES_MAX:].decode(errors="replace").strip()
