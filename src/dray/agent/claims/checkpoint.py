@@ -22,7 +22,13 @@ from dray.agent.claims.claim_info import ClaimInfo, ClaimName, PreparedDevice
 from dray.errors import DrayError, quote
 from dray.files import set_aside, write_file
 
-__all__ = ["CheckpointFile", "CheckpointUnwritable", "decode_checkpoint", "encode_entry"]
+__all__ = [
+    "CheckpointFile",
+    "CheckpointUnwritable",
+    "NoCheckpoint",
+    "decode_checkpoint",
+    "encode_entry",
+]
 
 KIND: Final = "DRACheckpoint"
 API_VERSION: Final = "checkpoint.dra.kubelet.k8s.io/v1"
@@ -153,6 +159,19 @@ class CheckpointFile:
         except OSError as another:
             where = f"it cannot be moved aside: {another}"
         self._on_damage(f"checkpoint {self._path} cannot be read: {error}; {where}")
+
+
+class NoCheckpoint:
+    """For nodes that only seem to be there: what is not kept cannot be lost."""
+
+    def load(self) -> tuple[ClaimInfo, ...]:
+        return ()
+
+    def create(self) -> None:
+        pass
+
+    def store(self, entries: Iterable[bytes]) -> None:
+        pass
 
 
 def encode_entry(info: ClaimInfo) -> bytes:

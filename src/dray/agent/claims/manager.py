@@ -16,7 +16,7 @@ from dray.agent.claims.adoption import Adoption
 from dray.agent.claims.cache import ClaimCache
 from dray.agent.claims.calls import DriverCalls
 from dray.agent.claims.cdi import cdi_devices
-from dray.agent.claims.checkpoint import CheckpointFile, CheckpointUnwritable
+from dray.agent.claims.checkpoint import CheckpointFile, CheckpointUnwritable, NoCheckpoint
 from dray.agent.claims.claim_info import ClaimInfo, ClaimKey
 from dray.agent.claims.conditions import ClaimPatcher, ConditionWriter
 from dray.agent.claims.failures import ClaimFailure, UnprepareFailed, summary
@@ -59,8 +59,9 @@ class ClaimsAPI(ClaimReader, ClaimPatcher, Protocol):
 class ClaimManager:
     """Prepares and unprepares, and knows what is prepared.
 
-    The file at `path` is read at once. `on_event(reason, message)` hears of what concerns the node
-    and not one pod: a damaged file, claims of vanished pods that cannot be given back.
+    The file at `path` is read at once; None keeps nothing, for nodes that only seem to be there.
+    `on_event(reason, message)` hears of what concerns the node and not one pod: a damaged file,
+    claims of vanished pods that cannot be given back.
     """
 
     def __init__(
@@ -68,7 +69,7 @@ class ClaimManager:
         client: ClaimsAPI,
         plugins: Plugins,
         *,
-        path: Path,
+        path: Path | None,
         node_name: str,
         clock: Clock,
         entropy: Entropy,
@@ -81,8 +82,12 @@ class ClaimManager:
         self._clock = clock
         self._observer = observer or SilentObserver()
         self._on_event = on_event
-        file = CheckpointFile(
-            path, on_damage=lambda message: on_event("DamagedClaimCheckpoint", message)
+        file = (
+            NoCheckpoint()
+            if path is None
+            else CheckpointFile(
+                path, on_damage=lambda message: on_event("DamagedClaimCheckpoint", message)
+            )
         )
         entries = file.load()
         if entries is None:
@@ -174,7 +179,10 @@ class ClaimManager:
         return failures
 
     async def reconcile(self, active_pod_uids: Collection[str]) -> Sequence[ClaimFailure]:
-        """Give back what pods use that are not active any more; returns what could not be."""
+        """Give back what pods use that are not active any more; returns what could not be.
+
+        A pod is active as long as any of its containers may be running.
+        """
         vanished = sorted(self._cache.pods().difference(active_pod_uids))
         failures: list[ClaimFailure] = []
         at_once = asyncio.Semaphore(_VANISHED_AT_ONCE)
@@ -194,7 +202,8 @@ class ClaimManager:
     async def run(self, active_pod_uids: Callable[[], Collection[str] | None]) -> None:
         """Reconcile every minute, and write conditions of claims.
 
-        `active_pod_uids` says which pods there are, or None while that is not known yet.
+        `active_pod_uids` says which pods may still run here, those that are about to end included,
+        or None while that is not known yet.
         """
         async with asyncio.TaskGroup() as group:
             group.create_task(self._conditions.run())

@@ -1,0 +1,252 @@
+"""A node: its parts put together, started and stopped.
+
+Parts know each other through small protocols and meet here. Order matters in one place: claims are
+rebuilt, if their file was lost, before any pod is looked at. Upstream counterparts: cmd/kubelet/app
+and pkg/kubelet/kubelet.go.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from typing import Final
+
+from dray.agent.claims.manager import ClaimManager
+from dray.agent.health.keeper import HealthKeeper
+from dray.agent.kubelet_api.api import KubeletAPI
+from dray.agent.metrics import AgentMetrics
+from dray.agent.node.calls import Backoff
+from dray.agent.node.description import NodeDescription
+from dray.agent.node.machine import Machine, read_machine
+from dray.agent.node.registration import NodeKeeper
+from dray.agent.plugins.manager import PluginManager
+from dray.agent.plugins.plugin import PluginService
+from dray.agent.plugins.slice_cleanup import SliceCleanup
+from dray.agent.podresources import PodResourcesServer
+from dray.agent.pods.collaborators import PodSource
+from dray.agent.pods.manager import PodManager
+from dray.agent.runtimes.runtime import Runtime
+from dray.agent.settings import AgentSettings
+from dray.api.core import Node, Pod
+from dray.api.meta import ObjectMeta
+from dray.client import Client, EventRecorder
+from dray.clock import Clock
+from dray.entropy import Entropy
+from dray.errors import APIError, TransportError
+
+__all__ = ["Agent"]
+
+_log = logging.getLogger(__name__)
+
+COMPONENT: Final = "kubelet"
+
+
+class Agent:
+    """One node's agent. `run` is its whole life; pods go on running without it."""
+
+    def __init__(
+        self,
+        client: Client,
+        runtime: Runtime,
+        settings: AgentSettings,
+        *,
+        clock: Clock,
+        entropy: Entropy,
+        pods: PodSource | None = None,
+        events: EventRecorder | None = None,
+    ) -> None:
+        """`pods` and `events` are for fleets, whose nodes share one of each and do not run it."""
+        settings.check()
+        self.settings: Final = settings
+        self._client = client
+        self._runtime = runtime
+        self._clock = clock
+        self._entropy = entropy
+        if not settings.simulated:
+            settings.root.mkdir(mode=0o750, parents=True, exist_ok=True)
+        self._own_events = None if events is not None else self._recorder()
+        self.events: Final = events or self._own_events or self._recorder()
+        self.metrics: Final = AgentMetrics()
+        self.plugins: Final = PluginManager(
+            None if settings.simulated else settings.registry_directory,
+            clock=clock,
+            entropy=entropy,
+            call_timeout_seconds=settings.call_timeout_seconds,
+            observer=self.metrics,
+        )
+        self.claims: Final = ClaimManager(
+            client,
+            self.plugins,
+            path=None if settings.simulated else settings.checkpoint_file,
+            node_name=settings.node_name,
+            clock=clock,
+            entropy=entropy,
+            call_timeout_seconds=settings.call_timeout_seconds,
+            observer=self.metrics,
+            on_event=self._node_event,
+        )
+        self.health: Final = HealthKeeper(
+            self.plugins,
+            self.claims,
+            path=None if settings.simulated else settings.root,
+            clock=clock,
+        )
+        self._machine = self._look_at_machine()
+        self.pods: Final = PodManager(
+            client,
+            runtime,
+            self.claims,
+            self.health,
+            node_name=settings.node_name,
+            root=settings.root,
+            clock=clock,
+            entropy=entropy,
+            events=self.events,
+            pods=pods,
+            plugins=self.plugins,
+            host_addresses=self._machine.addresses,
+            simulated=settings.simulated,
+        )
+        self._cleanup = SliceCleanup(
+            client,
+            self.plugins,
+            settings.node_name,
+            clock=clock,
+            entropy=entropy,
+            delay_seconds=settings.slice_cleanup_seconds,
+        )
+        self._ready = asyncio.Event()
+
+    def _recorder(self) -> EventRecorder:
+        return EventRecorder(
+            self._client,
+            component=COMPONENT,
+            clock=self._clock,
+            entropy=self._entropy,
+            host=self.settings.node_name,
+        )
+
+    def _look_at_machine(self) -> Machine:
+        settings = self.settings
+        machine = Machine() if settings.simulated else read_machine(settings.root)
+        machine = replace(machine, hostname=settings.node_name)
+        return replace(machine, addresses=settings.addresses or machine.addresses)
+
+    def attach(
+        self, driver: str, service: PluginService, *, offers_health: bool = True
+    ) -> Callable[[], None]:
+        """Have a driver of this process as if it were registered; returns what takes it away."""
+        return self.plugins.attach(driver, service, offers_health=offers_health)
+
+    async def ready(self) -> None:
+        """Return once the node is registered and pods are looked after."""
+        await self._ready.wait()
+
+    async def run(self) -> None:
+        """Run until cancelled."""
+        api = self._kubelet_api()
+        if api is not None:
+            await api.start()
+        node = NodeKeeper(
+            self._client,
+            await self._describe(api),
+            clock=self._clock,
+            entropy=self._entropy,
+            events=self.events,
+        )
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(node.run())
+                tasks.create_task(self.plugins.run())
+                tasks.create_task(self.health.run())
+                tasks.create_task(self._cleanup.run())
+                if self._own_events is not None:
+                    tasks.create_task(self._own_events.run())
+                if not self.settings.simulated:
+                    tasks.create_task(self._monitors().run())
+                tasks.create_task(self._look_after_pods(tasks))
+                await node.registered()
+                self._ready.set()
+        finally:
+            self._ready.clear()
+            if api is not None:
+                await api.stop()
+
+    async def _look_after_pods(self, tasks: asyncio.TaskGroup) -> None:
+        if self.claims.needs_rebuild and not self.settings.simulated:
+            await self._rebuild_claims()
+        tasks.create_task(self.claims.run(self._active_pods))
+        await self.pods.run()
+
+    async def _rebuild_claims(self) -> None:
+        """Take what is reserved for our pods for ours, since the file that said so is gone.
+
+        Without the API there is nothing to rebuild from, and nothing to start either.
+        """
+        backoff = Backoff(self._clock, self._entropy)
+        while True:
+            try:
+                pods = await self._client.list(
+                    Pod, field_selector=f"spec.nodeName={self.settings.node_name}"
+                )
+                break
+            except (APIError, TransportError) as error:
+                _log.warning("pods of this node cannot be listed yet: %s", error)
+                await backoff.pause()
+        for failure in await self.claims.rebuild(pods.items):
+            _log.warning("claim %s/%s: %s", *failure.claim[:2], failure.message)
+
+    def _active_pods(self) -> Collection[str] | None:
+        if not self.pods.recovered:
+            return None
+        return {pod.metadata.uid for pod in self.pods.active_pods()}
+
+    def _monitors(self) -> PodResourcesServer:
+        return PodResourcesServer(
+            self.pods.active_pods, self.claims, root=self.settings.root, clock=self._clock
+        )
+
+    def _kubelet_api(self) -> KubeletAPI | None:
+        settings = self.settings
+        if settings.serving_port is None:
+            return None
+        return KubeletAPI(
+            self._runtime,
+            self.pods,
+            clock=self._clock,
+            host=settings.serving_host,
+            port=settings.serving_port,
+            tls=settings.tls,
+            metrics=self.metrics_text,
+        )
+
+    async def _describe(self, api: KubeletAPI | None) -> NodeDescription:
+        settings = self.settings
+        return NodeDescription(
+            name=settings.node_name,
+            machine=self._machine,
+            runtime=await self._runtime.info(),
+            labels=settings.labels,
+            taints=settings.taints,
+            port=0 if api is None else api.port,
+            pods_max=settings.pods_max,
+            capacity=settings.capacity,
+        )
+
+    def metrics_text(self) -> bytes:
+        """What the node counted, for a scraper."""
+        return self.metrics.text(
+            claims_in_use=self.claims.claims_in_use(),
+            device_health=[(fact.device.driver, fact.health.value) for fact in self.health.facts()],
+            pods_count=len(self.pods.active_pods()),
+        )
+
+    def _node_event(self, reason: str, message: str) -> None:
+        """Tell of what concerns the node, and not one pod."""
+        name = self.settings.node_name
+        _log.warning("%s: %s", reason, message)
+        # Events of nodes name themselves for a UID: the object may not be there yet.
+        node = Node(metadata=ObjectMeta(name=name, uid=name))
+        self.events.record(node, "Warning", reason, message)

@@ -1,0 +1,83 @@
+"""Simulated nodes that share a process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from dray.agent.fleet import Fleet, SharedPods
+from dray.api.core import Node, Pod
+from dray.client import EventType
+from dray.entropy import SeededEntropy
+from dray.testing import FakeClock
+from dray.testing.cluster import Cluster
+
+
+def run(scenario: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(asyncio.wait_for(scenario, 30))
+
+
+async def running(cluster: Cluster, name: str) -> Pod:
+    """The pod, once it runs."""
+    async for event in cluster.client.watch(Pod, field_selector=f"metadata.name={name}"):
+        if event.type is not EventType.BOOKMARK and event.object.status.phase == "Running":
+            return event.object
+    raise AssertionError("the watch ended")
+
+
+@pytest.mark.slow
+def test_every_node_is_registered_and_runs_its_own_pods() -> None:
+    async def scenario() -> None:
+        async with Cluster(clock=FakeClock()) as cluster:
+            names = [f"node-{number}" for number in range(20)]
+            fleet = Fleet(cluster.client, names, clock=cluster.clock, entropy=SeededEntropy(1))
+            task = asyncio.ensure_future(fleet.run())
+            await fleet.ready()
+            nodes = await cluster.client.list(Node)
+            assert {node.metadata.name for node in nodes.items} == set(names)
+            for name in ("node-0", "node-19"):
+                await cluster.add_pod(f"pod-of-{name}", node=name)
+                pod = await running(cluster, f"pod-of-{name}")
+                assert [one.metadata.name for one in fleet.agents[name].pods.active_pods()] == [
+                    pod.metadata.name
+                ]
+            assert not fleet.agents["node-1"].pods.active_pods()
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+    run(scenario())
+
+
+@pytest.mark.slow
+def test_pods_are_handed_out_node_by_node() -> None:
+    async def scenario() -> None:
+        async with Cluster(clock=FakeClock()) as cluster:
+            pods = SharedPods(cluster.client, clock=cluster.clock, entropy=SeededEntropy(1))
+            one, other = pods.of("one"), pods.of("other")
+            heard: asyncio.Queue[tuple[Pod | None, Pod | None]] = asyncio.Queue()
+            one.listen(lambda before, now: heard.put_nowait((before, now)))
+            task = asyncio.ensure_future(pods.run())
+            await one.synced()
+            await cluster.add_pod("elsewhere", node="other")
+            await cluster.add_pod("unbound")
+            await cluster.add_pod("here", node="one")
+            before, now = await heard.get()
+            assert before is None
+            assert now is not None
+            assert now.metadata.name == "here"
+            assert [pod.metadata.name for pod in one.values()] == ["here"]
+            assert [pod.metadata.name for pod in other.values()] == ["elsewhere"]
+            await cluster.client.delete(Pod, "here", namespace="default", grace_period_seconds=0)
+            while now is not None:
+                before, now = await heard.get()
+            assert not one.values()
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+    run(scenario())
