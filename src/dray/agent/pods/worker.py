@@ -164,7 +164,8 @@ class PodWorker:
         facts = StatusFacts(
             now=self._around.clock.now(),
             containers=ContainerFacts(
-                waiting=self._starter.waiting,
+                # Nothing is waited for any more by a pod that ends: how containers ended counts.
+                waiting={} if self._ending.is_set() else self._starter.waiting,
                 probes=self._prober.results if self._prober else {},
                 messages=self._messages,
                 to_restart=frozenset() if self._ending.is_set() else self._to_restart,

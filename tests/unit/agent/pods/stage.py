@@ -110,6 +110,7 @@ class Recorder:
 
     def __init__(self) -> None:
         self.events: list[tuple[str, str, str]] = []
+        self.paths: list[str] = []
 
     def record(
         self,
@@ -121,6 +122,7 @@ class Recorder:
         field_path: str = "",
     ) -> None:
         self.events.append((type, reason, message))
+        self.paths.append(field_path)
 
     @property
     def reasons(self) -> list[str]:

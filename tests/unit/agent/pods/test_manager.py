@@ -1,0 +1,296 @@
+"""All pods of a node: recovery, orphans, outages of the API, many at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dray.agent.pods.manager import PodManager
+from dray.agent.runtimes.memory import MemoryRuntime
+from dray.agent.runtimes.runtime import ContainerState
+from dray.api.carried import write_part
+from dray.api.core import (
+    Container,
+    Pod,
+    PodResourceClaim,
+    ResourceHealth,
+    ResourceRequirements,
+    ResourceStatus,
+)
+from dray.api.core import ResourceClaim as ClaimUse
+from dray.api.core.parts import ExecAction, Probe
+from dray.entropy import SeededEntropy
+from dray.errors import TransportError
+from dray.testing import FakeClock
+from tests.unit.agent.pods.stage import FakeClaims, FakeHealth, Recorder, Stage, make_pod
+
+CLAIMS = (PodResourceClaim(name="gpu", resource_claim_name="gpu"),)
+
+
+def play(scenario: Callable[[Stage], Awaitable[None]]) -> None:
+    async def run() -> None:
+        async with Stage() as stage:
+            await scenario(stage)
+
+    asyncio.run(run())
+
+
+def is_running(pod: Pod) -> bool:
+    return pod.status.phase == "Running"
+
+
+def is_ready(pod: Pod) -> bool:
+    return any(status.ready for status in pod.status.container_statuses)
+
+
+def restarted_once(pod: Pod) -> bool:
+    return pod.status.container_statuses[0].restart_count == 1
+
+
+def test_a_new_agent_adopts_what_runs() -> None:
+    async def scenario(stage: Stage) -> None:
+        probe = Probe(exec=ExecAction(command=("ready",)), period_seconds=10)
+        main = Container(name="main", image="app", readiness_probe=write_part(probe))
+        pod = make_pod(containers=(main,), resource_claims=CLAIMS)
+        await stage.add(pod)
+        before = await stage.until(
+            "web",
+            lambda p: (
+                p.status.container_statuses[0:1] != () and p.status.container_statuses[0].ready
+            ),
+        )
+        events = list(stage.events.reasons)
+        await stage.stop()
+        await stage.start()
+        await stage.settle()
+        after = await stage.client.get(Pod, "web", namespace="default")
+        assert after.status == before.status
+        assert after.metadata.resource_version == before.metadata.resource_version
+        assert stage.events.reasons == events
+        assert stage.claims.calls == ["prepare web"]
+        assert stage.manager is not None
+        assert [one.metadata.name for one in stage.manager.active_pods()] == ["web"]
+
+    play(scenario)
+
+
+def test_what_runs_for_a_pod_that_is_gone_is_ended_and_gives_back_its_devices() -> None:
+    async def scenario(stage: Stage) -> None:
+        pod = await stage.add(make_pod(resource_claims=CLAIMS))
+        await stage.until("web", is_running)
+        await stage.stop()
+        await stage.client.delete(Pod, "web", namespace="default", grace_period_seconds=0)
+        await stage.start()
+        await stage.settle()
+        assert await stage.runtime.list_sandboxes() == []
+        assert stage.claims.calls == ["prepare web", "unprepare web"]
+        assert stage.manager is not None
+        assert stage.manager.pod(pod.metadata.uid) is None
+
+    play(scenario)
+
+
+def test_a_pod_deleted_meanwhile_is_ended_gracefully() -> None:
+    async def scenario(stage: Stage) -> None:
+        await stage.add(make_pod(resource_claims=CLAIMS))
+        await stage.until("web", is_running)
+        await stage.stop()
+        await stage.client.delete(Pod, "web", namespace="default")
+        await stage.start()
+        await stage.until_gone("web")
+        assert stage.claims.calls == ["prepare web", "unprepare web"]
+
+    play(scenario)
+
+
+def test_a_pod_that_was_never_started_here_is_not_prepared_when_it_is_being_deleted() -> None:
+    async def scenario(stage: Stage) -> None:
+        await stage.stop()
+        await stage.add(make_pod(resource_claims=CLAIMS))
+        await stage.client.delete(Pod, "web", namespace="default")
+        await stage.start()
+        await stage.until_gone("web")
+        assert "prepare web" not in stage.claims.calls
+
+    play(scenario)
+
+
+def test_a_container_that_ended_meanwhile_is_restarted_once() -> None:
+    async def scenario(stage: Stage) -> None:
+        pod = await stage.add(make_pod())
+        await stage.until("web", is_running)
+        await stage.stop()
+        stage.runtime.exit_container(pod.metadata.uid, "main", 1)
+        await stage.start()
+        again = await stage.until("web", restarted_once)
+        last = again.status.container_statuses[0].last_state.terminated
+        assert last is not None
+        assert last.exit_code == 1
+
+    play(scenario)
+
+
+def test_a_lost_sandbox_is_made_again_with_its_devices() -> None:
+    async def scenario(stage: Stage) -> None:
+        await stage.add(make_pod(resource_claims=CLAIMS))
+        await stage.until("web", is_running)
+        await stage.stop()
+        for sandbox in await stage.runtime.list_sandboxes():
+            await stage.runtime.stop_sandbox(sandbox.id)
+        await stage.start()
+        await stage.settle()
+        states = {one.attempt: one.ready for one in await stage.runtime.list_sandboxes()}
+        assert states == {0: False, 1: True}
+        assert stage.claims.calls == ["prepare web", "prepare web"]
+        assert "SandboxChanged" in stage.events.reasons
+
+    play(scenario)
+
+
+def test_a_pod_of_the_same_name_is_another_pod() -> None:
+    async def scenario(stage: Stage) -> None:
+        first = await stage.add(make_pod())
+        await stage.until("web", is_running)
+        await stage.client.delete(Pod, "web", namespace="default", grace_period_seconds=0)
+        second = await stage.add(make_pod())
+        await stage.until("web", lambda p: p.metadata.uid == second.metadata.uid and is_running(p))
+        await stage.pass_time(2)
+        uids = {one.pod.uid for one in await stage.runtime.list_sandboxes()}
+        assert uids == {second.metadata.uid}
+        assert first.metadata.uid != second.metadata.uid
+
+    play(scenario)
+
+
+def test_pods_of_other_nodes_in_a_shared_watch_are_left_alone() -> None:
+    async def scenario() -> None:
+        clock = FakeClock()
+        source = FakeSource([make_pod("elsewhere")])
+        runtime = MemoryRuntime(clock)
+        manager = PodManager(
+            None,  # type: ignore[arg-type] # nobody asks it anything
+            runtime,
+            FakeClaims(),
+            FakeHealth(),
+            node_name="another",
+            root=Path("/nonexistent"),
+            clock=clock,
+            entropy=SeededEntropy(1),
+            events=Recorder(),
+            pods=source,
+            simulated=True,
+        )
+        task = asyncio.ensure_future(manager.run())
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert manager.recovered
+        assert await runtime.list_sandboxes() == []
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    asyncio.run(scenario())
+
+
+class FakeSource:
+    """Pods from a list."""
+
+    def __init__(self, pods: list[Pod]) -> None:
+        self._pods = pods
+
+    def listen(self, listener: Callable[[Pod | None, Pod | None], None]) -> None:
+        pass
+
+    async def synced(self) -> None:
+        pass
+
+    def values(self) -> list[Pod]:
+        return self._pods
+
+
+def test_an_agent_that_stops_leaves_its_pods_running() -> None:
+    async def scenario(stage: Stage) -> None:
+        await stage.add(make_pod())
+        await stage.until("web", is_running)
+        await stage.stop()
+        states = [one.state for one in await stage.runtime.list_containers()]
+        assert states == [ContainerState.RUNNING]
+
+    play(scenario)
+
+
+@pytest.mark.slow
+def test_a_hundred_pods_start_and_go() -> None:
+    async def scenario(stage: Stage) -> None:
+        names = [f"pod-{n}" for n in range(100)]
+        for name in names:
+            await stage.add(make_pod(name))
+        for name in names:
+            await stage.until(name, is_running)
+        assert len(await stage.runtime.list_containers()) == 100
+        for name in names:
+            await stage.client.delete(Pod, name, namespace="default")
+        for name in names:
+            await stage.until_gone(name)
+        await stage.settle()
+        assert await stage.runtime.list_sandboxes() == []
+
+    play(scenario)
+
+
+@pytest.mark.slow
+def test_every_change_of_health_arrives_for_all_pods() -> None:
+    async def scenario(stage: Stage) -> None:
+        use = ResourceRequirements(claims=(ClaimUse(name="gpu"),))
+        main = Container(name="main", image="app", resources=use)
+        pods = [
+            await stage.add(make_pod(f"pod-{n}", containers=(main,), resource_claims=CLAIMS))
+            for n in range(20)
+        ]
+        for pod in pods:
+            await stage.until(pod.metadata.name, is_running)
+        for word in ("Unhealthy", "Unknown", "Healthy", "Unhealthy"):
+            health = tuple(ResourceHealth(resource_id=str(n), health=word) for n in range(50))
+            stage.health.found["main"] = (ResourceStatus(name="claim:gpu", resources=health),)
+            for pod in pods:
+                stage.health.change(pod.metadata.uid)
+        for pod in pods:
+            await stage.until(pod.metadata.name, shows("Unhealthy"))
+
+    play(scenario)
+
+
+def shows(word: str) -> Callable[[Pod], bool]:
+    def holds(pod: Pod) -> bool:
+        found = pod.status.container_statuses[0].allocated_resources_status
+        return bool(found) and {one.health for one in found[0].resources} == {word}
+
+    return holds
+
+
+def test_an_outage_of_the_api_delays_statuses_and_loses_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def scenario(stage: Stage) -> None:
+        pod = await stage.add(make_pod())
+        await stage.until("web", is_running)
+        patch: Callable[..., Any] = stage.client.patch
+        calls = []
+
+        async def away(*arguments: Any, **options: Any) -> Any:
+            calls.append(arguments)
+            raise TransportError("nobody answers")
+
+        monkeypatch.setattr(stage.client, "patch", away)
+        stage.runtime.exit_container(pod.metadata.uid, "main", 1)
+        await stage.pass_time(7, steps=14)
+        assert len(calls) >= 3
+        monkeypatch.setattr(stage.client, "patch", patch)
+        await stage.pass_time(10)
+        again = await stage.until("web", restarted_once)
+        assert again.status.container_statuses[0].state.running is not None
+
+    play(scenario)
