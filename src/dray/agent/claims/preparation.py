@@ -27,7 +27,7 @@ from dray.agent.claims.checkpoint import CheckpointUnwritable
 from dray.agent.claims.claim_info import PREPARE, UNPREPARE, ClaimInfo, ClaimKey, ClaimName
 from dray.agent.claims.failures import ClaimFailure, ErrorClass, PrepareFailed, summary
 from dray.agent.claims.fetching import Fetched, Fetcher
-from dray.agent.claims.locks import ClaimLocks
+from dray.agent.claims.locks import ClaimLocks, Turn
 from dray.agent.claims.metrics import Observer
 from dray.agent.claims.responses import Answer
 from dray.api.core import Pod
@@ -71,11 +71,14 @@ class Preparation:
         fetched = await self._check(pod)
         if not fetched:
             return
-        async with self._locks.hold(one.info.key for one in fetched):
+        async with self._locks.hold(one.info.key for one in fetched) as turn:
+            if not anew and (heard := self._heard(turn, fetched)):
+                raise PrepareFailed(summary(heard), heard)
             self._attach(pod, fetched)
             wanted = [info for info in self._current(fetched) if anew or not info.prepared]
             answers = await self._calls.prepare(self._batches(wanted))
             failures = [failure for answer in answers for failure in answer.failures]
+            turn.tell(failures)
             self._record(wanted, answers)
             if not anew and any(failure.error_class.final for failure in failures):
                 await self._roll_back(pod, fetched)
@@ -117,6 +120,15 @@ class Preparation:
             else:
                 continue
             found.append(ClaimFailure(one.info.claim, message, error_class=ErrorClass.TRANSIENT))
+        return found
+
+    def _heard(self, turn: Turn, fetched: Iterable[Fetched]) -> Sequence[ClaimFailure]:
+        """What a pod that shares a claim just failed with: to try again right now is no use."""
+        found: list[ClaimFailure] = []
+        for one in fetched:
+            known = self._cache.get(one.info.key)
+            if known is None or not known.prepared:
+                found += turn.heard(one.info.key)
         return found
 
     def _attach(self, pod: Pod, fetched: Sequence[Fetched]) -> None:

@@ -16,6 +16,7 @@ from dray.agent.claims import checkpoint
 from dray.agent.claims.checkpoint import (
     CheckpointFile,
     CheckpointUnwritable,
+    NoCheckpoint,
     decode_checkpoint,
     encode_entry,
 )
@@ -116,6 +117,13 @@ def test_a_new_file_is_as_a_kubelets_too(tmp_path: Path) -> None:
     file.create()
     assert path.read_text() == FROM_GO_NEW
     assert path.stat().st_mode & 0o777 == 0o600
+    assert file.load() == ()
+
+
+def test_without_a_file_nothing_is_kept_and_nothing_is_missing() -> None:
+    file = NoCheckpoint()
+    file.create()
+    file.store([encode_entry(FULL)])
     assert file.load() == ()
 
 

@@ -6,7 +6,8 @@ import asyncio
 
 import pytest
 
-from dray.agent.claims.claim_info import ClaimKey
+from dray.agent.claims.claim_info import ClaimKey, ClaimName
+from dray.agent.claims.failures import ClaimFailure
 from dray.agent.claims.locks import ClaimLocks
 
 A, B = ClaimKey("n", "a"), ClaimKey("n", "b")
@@ -70,5 +71,26 @@ def test_nothing_is_kept_for_claims_nobody_wants() -> None:
     async def _hold(locks: ClaimLocks) -> None:
         async with locks.hold([A, B]):
             raise AssertionError("held by another")
+
+    asyncio.run(scenario())
+
+
+def test_those_who_wait_hear_of_failures_and_those_who_come_later_do_not() -> None:
+    async def scenario() -> None:
+        locks, told = ClaimLocks(), ClaimFailure(ClaimName("n", "a", "u"), "no")
+        stranger = ClaimFailure(ClaimName("", "", "x"), "unheard of")
+
+        async def wait() -> tuple[list[ClaimFailure], list[ClaimFailure]]:
+            async with locks.hold([A, B]) as turn:
+                return list(turn.heard(A)), list(turn.heard(B))
+
+        async with locks.hold([A]) as turn:
+            waiting = asyncio.create_task(wait())
+            await asyncio.sleep(0)
+            turn.tell([told, stranger])
+            later = asyncio.create_task(wait())
+            await asyncio.sleep(0)
+        assert await waiting == ([told], [])
+        assert await later == ([], [])
 
     asyncio.run(scenario())

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from dray.agent.claims.failures import ClaimInfoMissing, ErrorClass, PrepareFailed, UnprepareFailed
+from dray.agent.claims.manager import ClaimManager
+from dray.entropy import SeededEntropy
 from dray.errors import TransportError
 from tests.unit.agent.claims.crashes import (
     check_safety,
@@ -230,6 +232,21 @@ def test_without_the_api_nobody_says_that_an_unknown_pod_has_no_claims(tmp_path:
 
     world = World(tmp_path, claim())
     asyncio.run(scenario())
+
+
+def test_a_node_that_keeps_nothing_has_nothing_to_rebuild(tmp_path: Path) -> None:
+    world = World(tmp_path, claim())
+    manager = ClaimManager(
+        world.api,
+        world.plugins,
+        path=None,
+        node_name="node-1",
+        clock=world.clock,
+        entropy=SeededEntropy(1),
+    )
+    asyncio.run(manager.prepare(POD))
+    assert not manager.needs_rebuild
+    assert manager.claims()[0].prepared
 
 
 def test_pods_of_other_nodes_are_not_adopted(tmp_path: Path) -> None:

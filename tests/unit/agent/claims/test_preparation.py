@@ -352,22 +352,20 @@ def test_answers_must_be_about_the_claims_asked_about(tmp_path: Path) -> None:
 def test_a_driver_that_left_meanwhile_is_said_to_be_missing(tmp_path: Path) -> None:
     async def scenario() -> None:
         world.gpu.gate = asyncio.Event()
-        first = asyncio.create_task(world.manager.prepare(pod("pod-1", "gpu")))
+        first = asyncio.create_task(world.manager.refresh(pod("pod-1", "gpu")))
         await world.gpu.entered.wait()
-        second = asyncio.create_task(world.manager.prepare(pod("pod-2", "gpu")))
+        second = asyncio.create_task(world.manager.refresh(pod("pod-1", "gpu")))
         while len(world.api.reads) < 2:
             await asyncio.sleep(0)
-        for _ in range(5):
+        for _ in range(10):  # until it waits for the claim
             await asyncio.sleep(0)
         world.plugins.registered.clear()
-        world.gpu.errors["uid-gpu"] = failing()
         world.gpu.gate.set()
-        with pytest.raises(PrepareFailed):
-            await first
+        await first
         with pytest.raises(PrepareFailed, match="not registered"):
             await second
 
-    world = World(tmp_path, claim(pods=["pod-1", "pod-2"]))
+    world = World(tmp_path, claim())
     asyncio.run(scenario())
 
 
@@ -454,20 +452,40 @@ def test_pods_that_start_together_cause_one_call_for_the_claim_they_share(tmp_pa
     assert world.manager.claims()[0].pods == set(uids)
 
 
-def test_whoever_waited_tries_for_itself_when_the_first_failed(tmp_path: Path) -> None:
+async def started_together(world: World, *uids: str) -> list[BaseException | None]:
+    """What becomes of pods that all came before the driver answered the first of them."""
+    world.gpu.gate = asyncio.Event()
+    tasks = [asyncio.create_task(world.manager.prepare(pod(uid, "gpu"))) for uid in uids]
+    await world.gpu.entered.wait()
+    while len(world.api.reads) < len(uids):
+        await asyncio.sleep(0)
+    for _ in range(10):  # until they all wait for the claim
+        await asyncio.sleep(0)
+    world.gpu.gate.set()
+    return await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def test_whoever_waited_hears_why_the_first_failed(tmp_path: Path) -> None:
+    uids = [f"pod-{n}" for n in range(5)]
+    world = World(tmp_path, claim(pods=uids))
+    world.gpu.errors["uid-gpu"] = failing("no power")
+    outcomes = asyncio.run(started_together(world, *uids))
+    assert {str(outcome) for outcome in outcomes} == {
+        "prepare dynamic resources: NodePrepareResources failed for ResourceClaim gpu: no power"
+    }
+    assert world.gpu.operations == ["prepare"]
+    # Nothing was prepared for those who waited, so they have nothing to give back.
+    assert world.manager.claims()[0].pods == {"pod-0"}
+
+
+def test_whoever_comes_later_tries_for_itself(tmp_path: Path) -> None:
     async def scenario() -> None:
-        world.gpu.gate = asyncio.Event()
-        world.gpu.errors["uid-gpu"] = failing()
-        first = asyncio.create_task(world.manager.prepare(pod("pod-1", "gpu")))
-        second = asyncio.create_task(world.manager.prepare(pod("pod-2", "gpu")))
-        await world.gpu.entered.wait()
-        world.gpu.gate.set()
-        with pytest.raises(PrepareFailed):
-            await first
+        await started_together(world, "pod-1", "pod-2")
         world.gpu.errors.clear()
-        await second
+        await world.manager.prepare(pod("pod-2", "gpu"))
 
     world = World(tmp_path, claim(pods=["pod-1", "pod-2"]))
+    world.gpu.errors["uid-gpu"] = failing()
     asyncio.run(scenario())
     assert world.manager.claims()[0].prepared
 
@@ -561,6 +579,7 @@ def test_a_disk_that_fills_up_while_drivers_work_loses_nothing(
     assert not world.gpu.prepared
 
 
+@pytest.mark.slow
 def test_a_hundred_pods_start_together(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with asyncio.TaskGroup() as group:
