@@ -705,3 +705,38 @@ def test_after_any_storm_the_server_shows_what_is_wanted(
         assert len(generations) == 1
 
     run(body)
+
+
+@pytest.mark.slow
+@settings(max_examples=25)
+@given(st.lists(st.tuples(happenings, st.integers(0, 40)), max_size=10))
+def test_readers_never_believe_what_was_never_wanted(
+    storm: list[tuple[tuple[str, int, bool], int]],
+) -> None:
+    async def body(world: World) -> None:
+        history: list[list[str]] = []
+        for (what, number, flag), turns in storm:
+            slices = await world.slices()
+            match what:
+                case "publish":
+                    history.append(names(gpus(number)))
+                    taints = [TAINT] * flag
+                    world.publisher.publish(Inventory.of(gpus(number, taints=taints)))
+                case "delete" if number < len(slices):
+                    await world.cluster.client.delete(ResourceSlice, slices[number].metadata.name)
+                case "down":
+                    world.transport.go_down()
+                case "change":
+                    world.transport.recover()
+                case "lose":
+                    world.transport.lose_answers(number)
+            # Any number of turns: the publisher is interrupted anywhere.
+            await settle(turns)
+            for devices in (await world.seen()).values():
+                assert names(devices) in history
+            world.clock.advance(float(flag))
+            await settle(turns)
+            for devices in (await world.seen()).values():
+                assert names(devices) in history
+
+    run(body)
