@@ -153,14 +153,17 @@ class ClaimManager:
 
     async def prepare(self, pod: Pod) -> None:
         """Make all claims of a pod ready. What is ready stays so. Raises PrepareFailed."""
-        await self._timed(PREPARE_OPERATION, self._preparation.prepare(pod))
+        # As long as nobody knows what ran before, this pod may have.
+        preparing = self._preparation.prepare(pod, roll_back=not self._needs_rebuild)
+        await self._timed(PREPARE_OPERATION, preparing)
 
     async def refresh(self, pod: Pod) -> None:
         """Have drivers prepare all claims of a pod again, as what they prepared got lost.
 
         Raises PrepareFailed; then nothing is rolled back, as containers may be running.
         """
-        await self._timed(PREPARE_OPERATION, self._preparation.prepare(pod, anew=True))
+        preparing = self._preparation.prepare(pod, anew=True, roll_back=False)
+        await self._timed(PREPARE_OPERATION, preparing)
 
     async def unprepare(self, pod: Pod) -> None:
         """Give back what a pod uses. Raises UnprepareFailed; a pod that uses nothing is fine."""

@@ -66,7 +66,7 @@ class Preparation:
         self._observer = observer
         self._reporter = reporter
 
-    async def prepare(self, pod: Pod, *, anew: bool = False) -> None:
+    async def prepare(self, pod: Pod, *, anew: bool = False, roll_back: bool = True) -> None:
         """Make all claims of a pod ready; `anew` also those that are. Raises PrepareFailed."""
         fetched = await self._check(pod)
         if not fetched:
@@ -80,7 +80,7 @@ class Preparation:
             failures = [failure for answer in answers for failure in answer.failures]
             turn.tell(failures)
             self._record(wanted, answers)
-            if not anew and any(failure.error_class.final for failure in failures):
+            if roll_back and any(failure.error_class.final for failure in failures):
                 await self._roll_back(pod, fetched)
         self._report(fetched, failures)
         if failures:

@@ -44,6 +44,7 @@ class Points:
 
 
 def fragile_world(tmp_path: Path) -> World:
+    World(tmp_path)  # so that there is a file, and pods can be rolled back from the start
     world = World(tmp_path, SHARED, OWN, BAD)
     world.nic.errors["uid-bad"] = failing("never", NodePrepareResourceErrorType.PERMANENT)
     return world

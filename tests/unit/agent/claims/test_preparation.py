@@ -11,6 +11,7 @@ import pytest
 from dray.agent.claims import checkpoint
 from dray.agent.claims.failures import ErrorClass, PrepareFailed, UnprepareFailed
 from dray.api.core import PodExtendedResourceClaimStatus
+from dray.api.resource import ResourceClaim
 from dray.errors import DriverError, TransportError, Unavailable
 from dray.proto.dra_v1_pb2 import (
     DeviceError,
@@ -372,8 +373,15 @@ def test_a_driver_that_left_meanwhile_is_said_to_be_missing(tmp_path: Path) -> N
 # Rolling back ----------------------------------------------------------------------------------
 
 
+def settled(tmp_path: Path, *claims: ResourceClaim) -> World:
+    """A node that knows that nothing ran on it before."""
+    world = World(tmp_path, *claims)
+    asyncio.run(world.manager.rebuild([]))
+    return world
+
+
 def test_what_succeeded_is_undone_when_another_driver_fails_for_good(tmp_path: Path) -> None:
-    world = World(tmp_path, BOTH, claim("a"))
+    world = settled(tmp_path, BOTH, claim("a"))
     world.nic.errors["uid-both"] = failing("never", PERMANENT)
     failed = failure_of(world, "pod-1", "both", "a")
     assert failed.error_class is ErrorClass.PERMANENT
@@ -385,7 +393,7 @@ def test_what_succeeded_is_undone_when_another_driver_fails_for_good(tmp_path: P
 
 
 def test_what_succeeded_stays_while_trying_again_may_help(tmp_path: Path) -> None:
-    world = World(tmp_path, BOTH)
+    world = settled(tmp_path, BOTH)
     world.nic.errors["uid-both"] = failing("later", TRANSIENT)
     failure_of(world, "pod-1", "both")
     assert world.gpu.prepared == {"uid-both"}
@@ -398,7 +406,7 @@ def test_claims_that_other_pods_use_are_not_undone(tmp_path: Path) -> None:
         with pytest.raises(PrepareFailed):
             await world.manager.prepare(pod("pod-1", "a", "b"))
 
-    world = World(tmp_path, claim("a", pods=["pod-1", "pod-2"]), claim("b"))
+    world = settled(tmp_path, claim("a", pods=["pod-1", "pod-2"]), claim("b"))
     asyncio.run(scenario())
     assert world.gpu.prepared == {"uid-a"}
 
@@ -410,7 +418,7 @@ def test_what_cannot_be_undone_is_remembered(tmp_path: Path) -> None:
         world.gpu.unprepare_errors.clear()
         await world.start().unprepare(pod("pod-1", "both"))
 
-    world = World(tmp_path, BOTH)
+    world = settled(tmp_path, BOTH)
     world.nic.errors["uid-both"] = failing("never", PERMANENT)
     world.gpu.unprepare_errors["uid-both"] = "busy"
     asyncio.run(scenario())
@@ -427,10 +435,18 @@ def test_devices_that_containers_may_be_using_are_not_taken_away(tmp_path: Path)
         with pytest.raises(PrepareFailed):
             await world.start().prepare(pod("pod-1", "both"))
 
-    world = World(tmp_path, BOTH)
+    world = settled(tmp_path, BOTH)
     asyncio.run(scenario())
     assert world.gpu.prepared == {"uid-both"}
     assert "unprepare" not in world.gpu.operations
+
+
+def test_nothing_is_undone_while_nobody_knows_what_ran_before(tmp_path: Path) -> None:
+    world = World(tmp_path, BOTH)
+    assert world.manager.needs_rebuild
+    world.nic.errors["uid-both"] = failing("never", PERMANENT)
+    failure_of(world, "pod-1", "both")
+    assert world.gpu.prepared == {"uid-both"}
 
 
 # Sharing ---------------------------------------------------------------------------------------
