@@ -9,8 +9,15 @@ from __future__ import annotations
 
 from dray.api.cdi import ContainerEdits as Edits
 from dray.api.cdi import DeviceNode, Hook, IntelRdt, Mount, NetDevice
-from dray.api.resource import Device, DeviceTaint
-from dray.errors import DeviceFailed, InvalidConfig, PermanentError, TransientError
+from dray.api.resource import Device, DeviceCapacity, DeviceTaint
+from dray.errors import (
+    ConfigurationError,
+    DeviceFailed,
+    DriverError,
+    InvalidConfig,
+    PermanentError,
+    TransientError,
+)
 from dray.sdk._configuration import OpaqueConfig
 from dray.sdk._context import Context
 from dray.sdk._devices import ClaimedDevice, PreparedDevice
@@ -27,13 +34,16 @@ from dray.sdk._taints import TaintPolicy, Taints
 
 __all__ = [
     "ClaimedDevice",
+    "ConfigurationError",
     "Context",
     "Device",
+    "DeviceCapacity",
     "DeviceFailed",
     "DeviceHealth",
     "DeviceNode",
     "DeviceTaint",
     "Driver",
+    "DriverError",
     "DriverService",
     "Edits",
     "Health",
