@@ -1,0 +1,76 @@
+"""The patch between two statuses."""
+
+from __future__ import annotations
+
+from dray.agent.pods.status_patch import status_patch, without_devices
+from dray.api.core import (
+    ContainerStatus,
+    PodCondition,
+    PodIP,
+    PodResourceClaimStatus,
+    PodStatus,
+    ResourceHealth,
+    ResourceStatus,
+)
+from dray.api.wire import replace
+
+STORED = PodStatus(
+    phase="Pending",
+    reason="why",
+    conditions=(
+        PodCondition(type="Ready", status="False"),
+        PodCondition(type="example.com/lb", status="False"),
+    ),
+    pod_ips=(PodIP(ip="10.0.0.1"),),
+    pod_ip="10.0.0.1",
+)
+
+
+def test_nothing_differs_nothing_is_sent() -> None:
+    assert status_patch(STORED, STORED) == {}
+
+
+def test_only_what_differs_is_sent_and_what_is_gone_is_nulled() -> None:
+    wanted = replace(STORED, phase="Running", reason="")
+    assert status_patch(STORED, wanted) == {"phase": "Running", "reason": None}
+
+
+def test_conditions_of_others_are_never_sent() -> None:
+    wanted = replace(
+        STORED,
+        conditions=(
+            PodCondition(type="Ready", status="True"),
+            PodCondition(type="example.com/lb", status="True"),
+            PodCondition(type="DisruptionTarget", status="True", reason="EvictionByEvictionAPI"),
+        ),
+    )
+    assert [one["type"] for one in status_patch(STORED, wanted)["conditions"]] == ["Ready"]
+
+
+def test_a_disruption_by_a_device_is_ours_to_tell() -> None:
+    target = PodCondition(type="DisruptionTarget", status="True", reason="DeviceFailed")
+    wanted = replace(STORED, conditions=(*STORED.conditions, target))
+    assert [one["type"] for one in status_patch(STORED, wanted)["conditions"]] == [
+        "DisruptionTarget"
+    ]
+
+
+def test_fields_of_others_are_never_sent() -> None:
+    claims = (PodResourceClaimStatus(name="a"),)
+    wanted = replace(STORED, resource_claim_statuses=claims, nominated_node_name="n")
+    assert status_patch(STORED, wanted) == {}
+
+
+def test_addresses_are_replaced_not_merged() -> None:
+    wanted = replace(STORED, pod_ips=(PodIP(ip="10.0.0.2"),), pod_ip="10.0.0.2")
+    assert status_patch(STORED, wanted) == {
+        "podIP": "10.0.0.2",
+        "podIPs": [{"ip": "10.0.0.2"}, {"$patch": "replace"}],
+    }
+
+
+def test_health_can_be_left_out() -> None:
+    health = (ResourceStatus(name="claim:a", resources=(ResourceHealth(resource_id="0"),)),)
+    container = ContainerStatus(name="main", allocated_resources_status=health)
+    bare = without_devices(replace(STORED, container_statuses=(container,)))
+    assert bare.container_statuses[0].allocated_resources_status == ()
