@@ -6,6 +6,7 @@ request: nobody downstream meets a half-read object. Objects arrive at their kin
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -16,8 +17,10 @@ from dray.api.scheme import Kind, Version
 from dray.api.wire import Struct, replace
 from dray.client._transport import Call, Reply, StreamedReply
 from dray.errors import (
+    APIError,
     DecodeError,
     DrayError,
+    Expired,
     StatusDetails,
     TransportError,
     error_from_status,
@@ -31,6 +34,7 @@ __all__ = [
     "read_list",
     "read_object",
     "read_struct",
+    "refusal",
     "retry_after_seconds",
 ]
 
@@ -92,7 +96,7 @@ def error_of(call: Call, reply: Reply) -> DrayError:
         said = f": {told}" if told else ""
         return TransportError(f"{call}: the server answered {reply.status} and no Status{said}")
     status.setdefault("code", reply.status)
-    error = error_from_status(status)
+    error = refusal(status)
     seconds = retry_after_seconds(reply)
     if seconds and not error.details.retry_after_seconds:
         told_details = error.details
@@ -104,6 +108,14 @@ def error_of(call: Call, reply: Reply) -> DrayError:
             causes=told_details.causes,
             retry_after_seconds=seconds,
         )
+    return error
+
+
+def refusal(status: Mapping[str, Any]) -> APIError:
+    """The error that a Status stands for; whatever says 410 is Expired, by either reason."""
+    error = error_from_status(status)
+    if error.code == _GONE and not isinstance(error, Expired):
+        return Expired(error.message, error.details)
     return error
 
 
@@ -125,6 +137,7 @@ def retry_after_seconds(reply: Reply | StreamedReply) -> int:
 
 
 _NOT_FOUND: Final = 404
+_GONE: Final = 410
 
 # Enough of an error page to see whose it is.
 _SHOWN_BYTES_MAX: Final = 256

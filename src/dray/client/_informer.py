@@ -93,6 +93,8 @@ class Informer(Generic[T]):
                 if self._failures_count > 1:
                     await self._pause()
             except (APIError, TransportError) as error:
+                if isinstance(error, APIError) and _is_ahead(error):
+                    self._revision = ""
                 _log.warning("%s cannot be watched: %s", self._kind.__name__, error)
                 self._failures_count += 1
                 await self._pause()
@@ -184,6 +186,15 @@ class Informer(Generic[T]):
 
 # More change nothing, and would one day be too large a number.
 _DOUBLINGS_MAX: Final = 10
+
+
+def _is_ahead(error: APIError) -> bool:
+    """Whether the server has never been where we are: it was restored from a backup, say."""
+    return any(cause.reason == _TOO_LARGE for cause in error.details.causes)
+
+
+# Upstream's reason of a cause.
+_TOO_LARGE: Final = "ResourceVersionTooLarge"
 
 
 def _key(obj: Object) -> _Key:

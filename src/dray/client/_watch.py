@@ -16,9 +16,9 @@ import msgspec
 
 from dray.api.meta import Object
 from dray.api.scheme import Kind, Version
-from dray.client._answers import OBJECT_BYTES_MAX, read_object
+from dray.client._answers import OBJECT_BYTES_MAX, read_object, refusal
 from dray.client._transport import Call
-from dray.errors import TransportError, error_from_status, shorten
+from dray.errors import TransportError, shorten
 
 __all__ = ["EventType", "Events", "WatchEvent"]
 
@@ -101,7 +101,7 @@ class Events:
             obj = read_object(bytes(event.object), self._kind, self._version, call)
             return WatchEvent(type_, obj)
         if event.type == _ERROR:
-            raise error_from_status(_status(event.object, call))
+            raise refusal(_status(event.object, call))
         told = shorten(event.type)
         raise TransportError(f"{call}: the watch has an event of the unknown type {told!r}")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import ssl
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
@@ -12,7 +13,8 @@ from pathlib import Path
 
 from dray.clock import SystemClock
 from dray.entropy import SeededEntropy
-from dray.server.pki import KeyPair, write_kubeconfig
+from dray.http.tls import server_context
+from dray.server.pki import Authority, KeyPair, write_kubeconfig
 from dray.server.server import Server, Settings
 from dray.store.memory import MemoryStore
 
@@ -45,6 +47,21 @@ async def real_server() -> AsyncIterator[Server]:
         await store.close()
 
 
+def tls_context() -> ssl.SSLContext:
+    """For servers on this machine; whoever trusts `authority()` trusts them."""
+    files = _authority().server_certificate(["127.0.0.1"])
+    return server_context(files.certificate, files.key)
+
+
+def authority() -> bytes:
+    return _authority().certificate
+
+
+@cache
+def _authority() -> Authority:
+    return Authority(secrets_directory() / "other", SystemClock(), SeededEntropy(2))
+
+
 def admin_pair(server: Server) -> KeyPair:
     return server.authority.client_certificate("admin", ["system:masters"])
 
@@ -68,7 +85,9 @@ class Hostile:
 
 
 @asynccontextmanager
-async def hostile(serve: Serve) -> AsyncIterator[Hostile]:
+async def hostile(
+    serve: Serve, ssl_context: ssl.SSLContext | None = None
+) -> AsyncIterator[Hostile]:
     """Closes each connection after `serve` returns."""
     tasks: set[asyncio.Task[None]] = set()
 
@@ -87,8 +106,9 @@ async def hostile(serve: Serve) -> AsyncIterator[Hostile]:
                 await writer.wait_closed()
             tasks.discard(task)
 
-    listener = await asyncio.start_server(handle, "127.0.0.1", 0)
-    found = Hostile(f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}")
+    listener = await asyncio.start_server(handle, "127.0.0.1", 0, ssl=ssl_context)
+    scheme = "https" if ssl_context is not None else "http"
+    found = Hostile(f"{scheme}://127.0.0.1:{listener.sockets[0].getsockname()[1]}")
     try:
         yield found
     finally:

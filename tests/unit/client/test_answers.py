@@ -11,7 +11,7 @@ from dray.api.resource import ResourceClaim
 from dray.client._answers import error_of, is_unserved, read_list, read_object, retry_after_seconds
 from dray.client._resources import resource_of
 from dray.client._transport import Call, Reply
-from dray.errors import APIError, Conflict, TooManyRequests, TransportError
+from dray.errors import APIError, Conflict, Expired, TooManyRequests, TransportError
 
 CALL = Call("GET", "/x")
 PODS = resource_of(Pod)
@@ -58,6 +58,11 @@ def test_a_status_without_reason_is_known_by_the_code_of_its_answer() -> None:
     teapot = error_of(CALL, Reply(418, {}, b'{"kind":"Status"}'))
     assert isinstance(teapot, APIError)
     assert teapot.code == 418
+
+
+def test_gone_is_expired_by_either_reason() -> None:
+    error = error_of(CALL, Reply(410, {}, b'{"kind":"Status","reason":"Gone","code":410}'))
+    assert isinstance(error, Expired)
 
 
 @pytest.mark.parametrize(

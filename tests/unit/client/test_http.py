@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 
 import pytest
+import uvloop
 
 from dray.api.core import ConfigMap, Namespace
 from dray.api.meta import ObjectMeta
@@ -20,7 +21,7 @@ from dray.errors import ConfigurationError, TransportError, Unauthorized
 from dray.server.server import Server
 from dray.testing import FakeClock
 
-from .servers import Serve, admin_pair, hostile, read_request, real_server
+from .servers import Serve, admin_pair, authority, hostile, read_request, real_server, tls_context
 
 GET = Call("GET", "/api/v1/pods")
 POST = Call("POST", "/api/v1/pods", body=b"{}")
@@ -29,6 +30,15 @@ CHUNKED = (
     b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ncontent-type: application/json\r\n\r\n"
     b"5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n"
 )
+
+
+@pytest.fixture(autouse=True, params=["asyncio", "uvloop"])
+def _loop(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Every test in both loops: their transports differ in what they do when."""
+    if request.param == "uvloop":
+        asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
+    yield
+    asyncio.set_event_loop_policy(None)
 
 
 @asynccontextmanager
@@ -198,6 +208,51 @@ def test_an_answer_cut_at_any_byte_is_an_error(answer: bytes, streaming: bool) -
                     await (streamed(transport) if streaming else transport.request(GET))
             assert not transport._idle
             assert not transport._streams_count
+
+    asyncio.run(main())
+
+
+@pytest.mark.slow
+def test_an_answer_cut_at_any_byte_within_tls_is_an_error() -> None:
+    async def main() -> None:
+        sizes = list(range(len(CHUNKED)))
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await read_request(reader)
+            size = sizes.pop(0)
+            if size:
+                writer.write(CHUNKED[:size])
+                await writer.drain()
+            if size % 2:
+                writer.transport.abort()  # without a word, as a cable that was pulled
+
+        trust = Trust(authority=authority())
+        async with hostile(serve, tls_context()) as server:
+            transport = HTTPTransport(server.url, clock=FakeClock(), trust=trust)
+            while sizes:
+                with pytest.raises(TransportError, match=r"GET /api/v1/pods: "):
+                    await (streamed(transport) if len(sizes) % 3 else transport.request(GET))
+            await transport.close()
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    "answer", [b"", b"HTTP/1.1 200 OK\r\n\r\n", b"\x15\x03\x03\x00\x02\x02\x28"]
+)
+def test_a_server_that_cannot_speak_tls_is_an_error(answer: bytes) -> None:
+    async def main() -> None:
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.read(100)
+            writer.write(answer)
+            await writer.drain()
+
+        async with hostile(serve) as server:
+            url = server.url.replace("http:", "https:")
+            transport = HTTPTransport(url, clock=FakeClock())
+            with pytest.raises(TransportError, match=r"cannot connect to 127\.0\.0\.1"):
+                await transport.request(GET)
+            await transport.close()
 
     asyncio.run(main())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -147,6 +148,23 @@ def test_after_expiry_everything_is_listed_and_deletions_are_told() -> None:
             await streaming(view)
             await view.until(lambda: view.informer.get("new", "default") is not None)
             assert sorted(view.told) == [("added", "new"), ("deleted", "gone")]
+
+    asyncio.run(main())
+
+
+def test_a_server_that_has_never_been_so_far_is_listed_again() -> None:
+    async def main() -> None:
+        async with viewed() as view:
+            await view.informer.synced()
+            await streaming(view)
+            cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
+            status = {"kind": "Status", "code": 504, "reason": "Timeout"}
+            refusal = json.dumps({**status, "details": {"causes": [cause]}}).encode()
+            view.transport.next_streams.append(Chunks(504, {}, [refusal]))
+            view.transport.drop_streams()
+            await streaming(view)
+            lists = [c for c in view.transport.calls if ("watch", "true") not in c.query]
+            assert len(lists) == 2
 
     asyncio.run(main())
 
