@@ -83,6 +83,7 @@ class HealthBoard:
         self._on_change = on_change
         self._metrics = metrics
         self._entries: dict[Key, _Entry] = {}
+        self._counts: Counter[Health] = Counter()
         self._listeners: set[_Listener] = set()
         self._pools: dict[str, list[str]] = {}
         # Words without a pool, on devices that are not in the inventory yet.
@@ -127,6 +128,7 @@ class HealthBoard:
                 continue
             if entry is None or entry.word != word:
                 changed[key] = word
+                self._recount(entry.word if entry else None, word)
             self._entries[key] = heard = _Entry(word, now, speaker)
             if heard.due_at < self._lapse_at:
                 self._lapse_sooner.set()
@@ -141,11 +143,13 @@ class HealthBoard:
 
     def forget(self, key: Key) -> None:
         """There is nothing more to say about this device."""
-        if self._entries.pop(key, None) is not None:
+        gone = self._entries.pop(key, None)
+        if gone is not None:
             for listener in self._listeners:
                 listener.pending.pop(key, None)
                 listener.told.pop(key, None)
-            self._count()
+            self._recount(gone.word, None)
+            self._show_counts()
 
     def beat_seconds(self) -> float:
         """How often words must be renewed so that none lapses."""
@@ -232,14 +236,19 @@ class HealthBoard:
             beat_at = now + shortest_seconds / HEARTBEATS_PER_TIMEOUT
             listener.beat_at = min(listener.beat_at, beat_at)
             listener.wake.set()
-        self._count()
+        self._show_counts()
         if self._on_change is not None:
             self._on_change(tuple(changed.values()))
 
-    def _count(self) -> None:
+    def _recount(self, old: DeviceHealth | None, new: DeviceHealth | None) -> None:
+        if old is not None:
+            self._counts[old.health] -= 1
+        if new is not None:
+            self._counts[new.health] += 1
+
+    def _show_counts(self) -> None:
         if self._metrics is not None:
-            states = Counter(entry.word.health for entry in self._entries.values())
-            self._metrics.health_states(states)
+            self._metrics.health_states(self._counts)
 
     async def run(self) -> None:
         """Have words lapse when their time is over, until cancelled."""
@@ -269,5 +278,6 @@ class HealthBoard:
                 message = cut_message(f"{message}, {word.message}")
             entry.lapsed = True
             entry.word = replace(word, health=Health.UNKNOWN, message=message)
+            self._recount(word, entry.word)
             changed[key] = entry.word
         self._tell(changed)

@@ -217,7 +217,7 @@ def test_changes_are_told_to_the_owner_and_counted() -> None:
         counts: Mapping[Health, int] = {}
 
         def health_states(self, counts: Mapping[Health, int]) -> None:
-            self.counts = counts
+            self.counts = {health: count for health, count in counts.items() if count}
 
     metrics = Metrics()
     board = HealthBoard(clock=FakeClock(), on_change=changes.append, metrics=metrics)
@@ -228,3 +228,21 @@ def test_changes_are_told_to_the_owner_and_counted() -> None:
     assert metrics.counts == {Health.UNHEALTHY: 1}
     board.forget(("p", "a"))
     assert metrics.counts == {}
+
+
+def test_counts_follow_what_lapses() -> None:
+    class Metrics:
+        counts: Mapping[Health, int] = {}
+
+        def health_states(self, counts: Mapping[Health, int]) -> None:
+            self.counts = dict(counts)
+
+    async def body() -> None:
+        clock, metrics = FakeClock(), Metrics()
+        board = HealthBoard(clock=clock, metrics=metrics)
+        board.hear([HEALTHY, DeviceHealth("b", Health.HEALTHY, pool="p", timeout_seconds=90)])
+        async with listening(board):
+            await pass_time(clock, 40, step=5)
+        assert metrics.counts == {Health.HEALTHY: 1, Health.UNKNOWN: 1}
+
+    asyncio.run(body())
