@@ -11,7 +11,8 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Final, Generic, TypeVar
+from inspect import isawaitable
+from typing import Any, Final, Generic, TypeVar
 
 from dray.clock import Clock, within
 from dray.entropy import Entropy
@@ -76,7 +77,9 @@ class Calls:
     async def _attempt(
         self, call: Callable[[], Awaitable[T]], deadline: float
     ) -> Outcome[T] | BaseException:
-        seconds = max(deadline - self._clock.monotonic(), 0.0)
+        seconds = deadline - self._clock.monotonic()
+        if seconds <= 0:
+            return TransientError("no time was left for it: the driver is busy")
         task = asyncio.ensure_future(within(self._clock, seconds, _called(call)))
         try:
             await asyncio.wait((task,))
@@ -91,5 +94,8 @@ class Calls:
 
 
 async def _called(call: Callable[[], Awaitable[T]]) -> T:
-    # What is raised before the first await is raised in here, too.
-    return await call()
+    # What is raised before the first await is raised in here, too. A method that waits for nothing
+    # may be a plain one.
+    answer: Any = call()
+    result: T = await answer if isawaitable(answer) else answer
+    return result

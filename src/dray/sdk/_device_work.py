@@ -7,8 +7,8 @@ goes into the journal. Nothing here decides what becomes of the claim.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any, Final
 
 import msgspec
@@ -51,7 +51,6 @@ class DeviceWork:
         self._calls = calls
         self._published = published
         self._on_step = on_step
-        self._slots = asyncio.Semaphore(DEVICES_AT_ONCE)
         self._alone = asyncio.Lock()
 
     async def prepare(
@@ -64,10 +63,12 @@ class DeviceWork:
     ) -> list[tuple[Results, Outcome[ContainerEdits | None]]]:
         """Make devices ready; `states` is what an earlier attempt remembered."""
         siblings = tuple((each.key.pool, each.key.device) for each in results)
+        # Of one claim, so that a claim whose devices hang is in nobody else's way.
+        slots = asyncio.Semaphore(DEVICES_AT_ONCE)
 
         async def prepare(each: Results) -> Outcome[ContainerEdits | None]:
             device = self._claimed(claim, each, states.get(each.key), siblings)
-            async with self._turn():
+            async with slots, self._turn():
                 outcome = await self._calls.make(
                     f"preparing device {each.key}",
                     lambda: self._driver.prepare(device),
@@ -103,10 +104,8 @@ class DeviceWork:
                 deadline=deadline,
             )
 
-    @asynccontextmanager
-    async def _turn(self) -> AsyncIterator[None]:
-        async with self._alone if self._driver.serialize else self._slots:
-            yield
+    def _turn(self) -> AbstractAsyncContextManager[None]:
+        return self._alone if self._driver.serialize else nullcontext()
 
     def _claimed(
         self,

@@ -28,7 +28,7 @@ import msgspec
 
 from dray.api.cdi import ContainerEdits
 from dray.api.resource import Device, ResourceClaim
-from dray.clock import Clock
+from dray.clock import Clock, within
 from dray.entropy import Entropy
 from dray.errors import APIError, NotFound, PermanentError, TransportError
 from dray.sdk._calls import Calls, Outcome
@@ -65,6 +65,7 @@ UNPREPARE_SECONDS_MAX: Final = 30.0
 
 # An API server that cannot be reached is asked again, as long as there is time left for devices.
 RETRIEVAL_PAUSE_SECONDS: Final = 0.5
+RETRIEVAL_SECONDS_MAX: Final = 10.0
 WORK_SECONDS_MIN: Final = 15.0
 
 
@@ -243,7 +244,7 @@ class Preparation:
         pause_seconds = RETRIEVAL_PAUSE_SECONDS
         while True:
             try:
-                claim = await retrieve(self._reader, name)
+                claim = await self._read(name)
             except RetrievalFailed as error:
                 entry = self._journal.get(name.uid)
                 if error.unreachable and entry is not None and self._journal.current(entry):
@@ -256,6 +257,12 @@ class Preparation:
                 pause_seconds *= 2
             else:
                 return _Task(claim, results_of(claim, driver=self._driver.name), deadline)
+
+    async def _read(self, name: ClaimName) -> ResourceClaim:
+        try:
+            return await within(self._clock, RETRIEVAL_SECONDS_MAX, retrieve(self._reader, name))
+        except TimeoutError as error:
+            raise RetrievalFailed(f"retrieve claim {name}: {error}", unreachable=True) from error
 
     async def _answer_again(self, name: ClaimName) -> tuple[JournalDevice, ...]:
         async with self._locked():

@@ -19,7 +19,7 @@ from dray.client import Client, connect, load_kubeconfig
 from dray.clock import Clock, SystemClock
 from dray.errors import ConfigurationError, DrayError
 from dray.sdk._driver import Driver, check_driver_name
-from dray.sdk._runner import serve
+from dray.sdk._runner import RunningDriver, serve
 from dray.sdk._settings import Settings, settings_from
 
 __all__ = ["run"]
@@ -84,23 +84,43 @@ def _client(driver: Driver, settings: Settings, clock: Clock) -> Client:
 
 async def _serve(driver: Driver, settings: Settings, client: Client, clock: Clock) -> int:
     stop = asyncio.Event()
+    starting = asyncio.current_task()
+
+    def end() -> None:
+        if starting is not None and not stop.is_set():
+            starting.cancel()
+        stop.set()
+
     loop = asyncio.get_running_loop()
     for number in _STOP_SIGNALS:
-        loop.add_signal_handler(number, stop.set)
-    async with serve(driver, settings, client=client, clock=clock) as running:
-        where = f" on node {settings.node_name}" if settings.node_name else ""
-        sys.stdout.write(f"driver {driver.name} is ready{where}\n")
-        sys.stdout.flush()
-        stopping = asyncio.create_task(stop.wait())
-        failing = asyncio.create_task(running.failure())
-        try:
-            await asyncio.wait((stopping, failing), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            stopping.cancel()
-            failing.cancel()
-            await asyncio.wait((stopping, failing))
+        loop.add_signal_handler(number, end)
+    try:
+        async with serve(driver, settings, client=client, clock=clock) as running:
+            # From here on there is something to end in order.
+            starting = None
+            where = f" on node {settings.node_name}" if settings.node_name else ""
+            sys.stdout.write(f"driver {driver.name} is ready{where}\n")
+            sys.stdout.flush()
+            error = await _wait(stop, running)
+    except asyncio.CancelledError:
         if not stop.is_set():
-            _log.error("driver %s failed", driver.name, exc_info=failing.result())
-            return EXIT_FAILED
-        _log.info("driver %s ends", driver.name)
+            raise
+        return EXIT_ENDED
+    if error is not None:
+        _log.error("driver %s failed", driver.name, exc_info=error)
+        return EXIT_FAILED
+    _log.info("driver %s has ended", driver.name)
     return EXIT_ENDED
+
+
+async def _wait(stop: asyncio.Event, running: RunningDriver) -> BaseException | None:
+    """Wait until the driver is to end, or cannot go on: then returns why."""
+    stopping = asyncio.create_task(stop.wait())
+    failing = asyncio.create_task(running.failure())
+    try:
+        await asyncio.wait((stopping, failing), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        stopping.cancel()
+        failing.cancel()
+        await asyncio.wait((stopping, failing))
+    return None if failing.cancelled() else failing.result()

@@ -43,7 +43,13 @@ from dray.sdk._registration import Registration, RegistrationStatus
 from dray.sdk._serialization import LOCK_FILE_NAME, ProcessLock
 from dray.sdk._services import DriverService, add_services
 from dray.sdk._settings import Settings
-from dray.sdk._sockets import clear_path, registration_socket, remove_socket, service_socket
+from dray.sdk._sockets import (
+    clear_path,
+    clear_siblings,
+    registration_socket,
+    remove_socket,
+    service_socket,
+)
 from dray.sdk._steps import OnStep, pass_by
 from dray.sdk._taints import TaintPolicy, Taints
 
@@ -255,6 +261,7 @@ class RunningDriver:
         settings, name = self.settings, self.driver.name
         endpoint = service_socket(settings.plugin_path(name), settings.pod_uid)
         services: tuple[str, ...] = ()
+        await clear_siblings(settings.registry_path(), settings.plugin_path(name), name)
 
         def offer(server: grpc.aio.Server) -> None:
             nonlocal services
@@ -267,6 +274,8 @@ class RunningDriver:
             )
 
         await self._listen(endpoint, offer, undo)
+        # A stream that stays open would keep the server from stopping.
+        undo.callback(self.service.end_streams)
         registration = Registration(
             driver=name,
             endpoint=endpoint,

@@ -8,9 +8,10 @@ UNIMPLEMENTED, upon which newer kubelets stop asking.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import grpc
 import grpc.aio
@@ -36,6 +37,8 @@ from dray.sdk._preparation import Preparation
 
 __all__ = ["DriverService", "add_services"]
 
+T = TypeVar("T")
+
 V1: Final = "v1.DRAPlugin"
 V1BETA1: Final = "v1beta1.DRAPlugin"
 HEALTH_V1: Final = "v1.DRAResourceHealth"
@@ -51,6 +54,7 @@ class DriverService:
         self._preparation = preparation
         self._monitor = monitor
         self._clock = clock
+        self._closing = asyncio.Event()
         self.driver: Final = driver
 
     @property
@@ -91,9 +95,40 @@ class DriverService:
         if not self.offers_health:
             raise PermanentError("it does not watch its devices", driver=self.driver)
         async with aclosing(self._monitor.reports()) as reports:
-            async for report in reports:
+            async for report in _until(self._closing, reports):
                 for response in responses(report, now=self._clock.now()):
                     yield response
+
+    def end_streams(self) -> None:
+        """Let everybody who watches health know that there will be no more."""
+        self._closing.set()
+
+
+async def _until(closing: asyncio.Event, reports: AsyncIterator[T]) -> AsyncIterator[T]:
+    """The reports, as long as nobody closes."""
+    closed = asyncio.ensure_future(closing.wait())
+    try:
+        while True:
+            following = asyncio.ensure_future(_next(reports))
+            try:
+                await asyncio.wait((closed, following), return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                if not following.done():
+                    following.cancel()
+                    await asyncio.wait((following,))
+            if closed.done() or following.cancelled():
+                return
+            try:
+                report = following.result()
+            except StopAsyncIteration:
+                return
+            yield report
+    finally:
+        closed.cancel()
+
+
+async def _next(reports: AsyncIterator[T]) -> T:
+    return await anext(reports)
 
 
 def _names(claims: Any) -> list[ClaimName]:

@@ -11,6 +11,7 @@ import asyncio
 import base64
 import hashlib
 import os
+import re
 import stat
 from contextlib import suppress
 from pathlib import Path
@@ -21,6 +22,7 @@ from dray.errors import ConfigurationError
 __all__ = [
     "SOCKET_PATH_BYTES_MAX",
     "clear_path",
+    "clear_siblings",
     "registration_socket",
     "remove_socket",
     "service_socket",
@@ -75,15 +77,51 @@ async def clear_path(path: Path) -> None:
         return
     if not stat.S_ISSOCK(mode):
         raise ConfigurationError(f"{path} is in the way, and is no socket")
+    if await _is_listened_at(path):
+        raise ConfigurationError(f"another process listens at {path}")
+    remove_socket(path)
+
+
+async def clear_siblings(registry: Path, plugin: Path, driver: str) -> tuple[Path, ...]:
+    """Remove the sockets of earlier instances that were killed; returns which.
+
+    In a rolling update each instance has names of its own, so nobody else would ever remove them,
+    and a node goes on trying to reach whoever was there.
+    """
+    name = re.escape(driver)
+    found = [
+        *_matching(registry, rf"{name}-([0-9a-f-]{{36}}|[\w-]{{11}})-reg\.sock"),
+        *_matching(plugin, r"dra-[\w.-]+\.sock"),
+    ]
+    removed = []
+    for path in found:
+        if not await _is_listened_at(path):
+            remove_socket(path)
+            removed.append(path)
+    return tuple(removed)
+
+
+def _matching(directory: Path, pattern: str) -> list[Path]:
+    names = re.compile(pattern, re.ASCII)
+    if not directory.is_dir():
+        return []
+    return sorted(
+        path for path in directory.iterdir() if names.fullmatch(path.name) and path.is_socket()
+    )
+
+
+async def _is_listened_at(path: Path) -> bool:
     try:
         _, writer = await asyncio.open_unix_connection(path)
     except (ConnectionRefusedError, FileNotFoundError):
-        remove_socket(path)
-        return
+        return False
+    except OSError:
+        # Somebody is there who has no time, or we may not ask: not ours to remove.
+        return True
     writer.close()
     with suppress(OSError):
         await writer.wait_closed()
-    raise ConfigurationError(f"another process listens at {path}")
+    return True
 
 
 def remove_socket(path: Path) -> None:

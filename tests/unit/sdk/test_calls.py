@@ -68,12 +68,18 @@ def test_what_an_author_did_not_mean_to_raise_is_logged_with_its_traceback(
     assert record.exc_info[0] is KeyError
 
 
-def test_code_that_is_not_even_async_fails_like_any_other() -> None:
+def test_a_plain_method_is_called_like_an_async_one() -> None:
     def call() -> Awaitable[None]:
         raise ValueError("early")
 
     assert made(call).message == "unexpected ValueError: early"
-    assert made(lambda: None).message.startswith("unexpected TypeError")  # type: ignore[arg-type, return-value]  # an author's mistake
+    assert made(lambda: "done").value == "done"  # type: ignore[arg-type, return-value]  # plain
+
+
+def test_a_call_whose_time_is_over_before_it_begins_is_not_made() -> None:
+    outcome = made(failing(), seconds=0.0)
+    assert outcome.error_class is ErrorClass.TRANSIENT
+    assert outcome.message == "no time was left for it: the driver is busy"
 
 
 def test_a_call_that_hangs_is_ended_at_the_deadline() -> None:

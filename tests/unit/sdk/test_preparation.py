@@ -25,6 +25,7 @@ from dray.sdk._failures import ClaimFailure, ErrorClass
 from dray.sdk._journal import DeviceKey
 from dray.sdk._preparation import Observer
 from tests.unit.sdk.drivers import (
+    Claims,
     Machine,
     claim,
     config,
@@ -347,6 +348,42 @@ def test_an_api_server_that_stays_away_is_a_transient_error(tmp_path: Path) -> N
         failure = refusal((await working)["uid-1"])
         assert failure.error_class is ErrorClass.TRANSIENT
         assert failure.message == "retrieve claim default/claim-of-uid-1: no route"
+
+    asyncio.run(scenario())
+
+
+def test_an_api_server_that_does_not_answer_is_not_waited_for_longer_than_the_node_waits(
+    tmp_path: Path,
+) -> None:
+    class Silent(Claims):
+        async def get(self, *_: Any, **__: Any) -> ResourceClaim:
+            await asyncio.Event().wait()
+            raise AssertionError("nobody answers")
+
+    async def scenario() -> None:
+        machine = Machine(tmp_path)
+        machine.claims = Silent()
+        working = asyncio.create_task(prepared(machine.start(), claim()))
+        await pass_time(machine.clock, 30)
+        failure = refusal((await working)["uid-1"])
+        assert failure.error_class is ErrorClass.TRANSIENT
+        assert failure.message == ("retrieve claim default/claim-of-uid-1: not done after 10 s")
+
+    asyncio.run(scenario())
+
+
+def test_a_claim_that_hangs_is_in_nobodys_way(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        names = [f"gpu-{n}" for n in range(40)]
+        stuck, other = claim("uid-1", *map(result, names)), claim("uid-2", result("other"))
+        machine = Machine(tmp_path, stuck, other)
+        machine.driver.script = dict.fromkeys(names, lambda _: asyncio.Event().wait())
+        process = machine.start()
+        hanging = asyncio.create_task(prepared(process, stuck))
+        await settle()
+        assert devices((await prepared(process, other))["uid-2"])
+        await pass_time(machine.clock, 45)
+        assert refusal((await hanging)["uid-1"]).error_class is ErrorClass.TRANSIENT
 
     asyncio.run(scenario())
 

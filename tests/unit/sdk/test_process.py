@@ -124,3 +124,32 @@ def test_a_driver_that_fails_exits_with_one(program: str, text: str) -> None:
         assert process.returncode == 1, log
         assert text in log
         assert [path for path in root.rglob("*") if path.is_socket()] == []
+
+
+HANGING = """
+import asyncio
+from dray.sdk import Driver, run
+
+class Slow(Driver):
+    name = "slow.example.com"
+
+    async def discover(self):
+        print("discovering", flush=True)
+        await asyncio.Event().wait()
+
+    async def stopped(self):
+        print("stopped", flush=True)
+
+run(Slow())
+"""
+
+
+@pytest.mark.slow
+def test_a_driver_that_is_told_to_end_while_it_starts_ends() -> None:
+    with short_directory() as root, start(root, "--node-name=n1", program=HANGING) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "discovering\n"
+        process.terminate()
+        out, log = process.communicate(timeout=30)
+        assert (process.returncode, out) == (0, "stopped\n"), log
+        assert [path for path in root.rglob("*") if path.is_socket()] == []

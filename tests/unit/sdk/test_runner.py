@@ -100,6 +100,7 @@ class Heard(Gpus):
         self.log.append(f"registered: {status.registered}")
 
 
+HEALTH = ["v1.DRAResourceHealth", "v1alpha1.DRAResourceHealth"]
 REGISTRATION = "plugins_registry/gpu.example.com-reg.sock"
 
 
@@ -201,6 +202,52 @@ def test_health_is_streamed_in_both_versions_and_offered_only_if_there_is_any() 
                     if seen == {"gpu-0": 1, "gpu-1": 2}:
                         break
                 stream.cancel()
+
+    run_in(scenario)
+
+
+def test_a_driver_that_ends_ends_its_streams() -> None:
+    async def scenario(root: Path) -> None:
+        async with kubelet() as node:
+            async with serve(Watched(count=1), settings(root), client=as_client(Claims())):
+                channel = await node.connect(root / "plugins/gpu.example.com/dra.sock")
+                stub = health_v1_pb2_grpc.DRAResourceHealthStub(channel)
+                stream = stub.NodeWatchResources(health_v1.NodeWatchResourcesRequest())
+                reports = aiter(stream)
+                await anext(reports)
+            # Nothing was cut off: the driver said that this was all.
+            async for _ in reports:
+                pass
+            assert await stream.code() is grpc.StatusCode.OK
+
+    run_in(scenario)
+
+
+@pytest.mark.parametrize(
+    ("members", "names"),
+    [
+        ({"offer_v1": False}, ["v1beta1.DRAPlugin", *HEALTH]),
+        ({"offer_v1beta1": False}, ["v1.DRAPlugin", *HEALTH]),
+        ({"offer_health": False}, ["v1.DRAPlugin", "v1beta1.DRAPlugin"]),
+    ],
+)
+def test_only_what_is_offered_is_listed_and_served(
+    members: dict[str, Any], names: list[str]
+) -> None:
+    async def scenario(root: Path) -> None:
+        async with (
+            serve(Watched(), settings(root, **members), client=as_client(Claims())),
+            kubelet() as node,
+        ):
+            info = await node.register(root / REGISTRATION)
+            assert list(info.supported_versions) == names
+            plugin = dra_v1_pb2_grpc.DRAPluginStub(await node.connect(info.endpoint))
+            if "v1.DRAPlugin" in names:
+                await plugin.NodePrepareResources(prepare_request())
+            else:
+                with pytest.raises(grpc.aio.AioRpcError) as caught:
+                    await plugin.NodePrepareResources(prepare_request())
+                assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
 
     run_in(scenario)
 

@@ -9,7 +9,13 @@ from pathlib import Path
 import pytest
 
 from dray.errors import ConfigurationError
-from dray.sdk._sockets import clear_path, registration_socket, remove_socket, service_socket
+from dray.sdk._sockets import (
+    clear_path,
+    clear_siblings,
+    registration_socket,
+    remove_socket,
+    service_socket,
+)
 from tests.unit.sdk.drivers import short_directory
 
 UID = "01234567-89ab-cdef-0123-456789abcdef"
@@ -73,3 +79,36 @@ def test_only_a_socket_that_nobody_listens_at_is_removed() -> None:
 
 def test_removing_what_is_gone_is_no_error(tmp_path: Path) -> None:
     remove_socket(tmp_path / "s")
+
+
+def test_sockets_of_killed_siblings_are_removed_and_those_of_others_not() -> None:
+    async def scenario(root: Path) -> None:
+        registry, plugin = root / "r", root / "p"
+        registry.mkdir()
+        plugin.mkdir()
+        dead = [
+            registry / f"d.example.com-{UID}-reg.sock",
+            registry / "d.example.com-oj0Aa7AgqB0-reg.sock",
+            plugin / f"dra-{UID}.sock",
+        ]
+        foreign = [
+            registry / "d.example.com-reg.sock",
+            registry / "e.example.com-reg.sock",
+            registry / f"dXexample.com-{UID}-reg.sock",
+            plugin / "dra.sock",
+        ]
+        for path in dead + foreign:
+            with socket.socket(socket.AF_UNIX) as left:
+                left.bind(str(path))
+        (plugin / "dra-file.sock").write_text("no socket")
+        with socket.socket(socket.AF_UNIX) as alive:
+            alive.bind(str(plugin / "dra-alive.sock"))
+            alive.listen()
+            removed = await clear_siblings(registry, plugin, "d.example.com")
+        assert sorted(removed) == sorted(dead)
+        assert all(path.exists() for path in foreign)
+        assert (plugin / "dra-alive.sock").exists()
+
+    with short_directory() as root:
+        asyncio.run(scenario(root))
+    assert asyncio.run(clear_siblings(Path("/nowhere"), Path("/nowhere"), "d")) == ()
