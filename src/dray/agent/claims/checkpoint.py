@@ -5,11 +5,14 @@ covers the text itself, versions may add fields. Keys are the names of upstream'
 a kubelet's file everything this agent knows is read; a kubelet reads ours.
 
 A file is read whole or not at all. What cannot be read is moved aside and reported, and the agent
-goes on without it: a kubelet would not start. Upstream counterpart: pkg/kubelet/cm/dra/state.
+goes on without it: a kubelet would not start. Until somebody says that the new file has all that
+the old one had, a mark beside it says that it has not, for an agent that starts before then.
+Upstream counterpart: pkg/kubelet/cm/dra/state.
 """
 
 from __future__ import annotations
 
+import os
 import zlib
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -20,7 +23,7 @@ import msgspec
 
 from dray.agent.claims.claim_info import ClaimInfo, ClaimName, PreparedDevice
 from dray.errors import DrayError, quote
-from dray.files import set_aside, write_file
+from dray.files import remove_file, set_aside, write_file
 
 __all__ = [
     "CheckpointFile",
@@ -35,6 +38,9 @@ API_VERSION: Final = "checkpoint.dra.kubelet.k8s.io/v1"
 
 # A thousand claims take half a megabyte. A file beyond this is not one that we or a kubelet wrote.
 BYTES_MAX: Final = 64 * 1024 * 1024
+
+# Behind the name of the file.
+INCOMPLETE_SUFFIX: Final = ".incomplete"
 
 _HEAD: Final = f'{{"kind":"{KIND}","apiVersion":"{API_VERSION}","ClaimInfoStateList":'.encode()
 
@@ -118,10 +124,36 @@ class CheckpointFile:
 
     def __init__(self, path: Path, *, on_damage: Callable[[str], None]) -> None:
         self._path = path
+        self._mark = path.with_name(f"{path.name}{INCOMPLETE_SUFFIX}")
         self._on_damage = on_damage
+        self._is_marked = False
+        self._incomplete = False
 
-    def load(self) -> tuple[ClaimInfo, ...] | None:
-        """All claims of the file, or None if there was no file or no reading it."""
+    @property
+    def incomplete(self) -> bool:
+        """Whether claims may be in use that are not in the file: it, or the one before, was lost.
+
+        Known once it was loaded.
+        """
+        return self._incomplete
+
+    def load(self) -> tuple[ClaimInfo, ...]:
+        """All claims of the file: none if there was no file or no reading it."""
+        entries = self._read()
+        # As pathlib asks, a directory that must not be looked into would stop the agent.
+        self._is_marked = os.path.exists(self._mark)
+        self._incomplete = entries is None or self._is_marked
+        return entries or ()
+
+    def complete(self) -> None:
+        """From now on, claims that are in use are in the file."""
+        self._incomplete = False
+        # If it stays, the next agent looks for claims in vain.
+        with suppress(OSError):
+            remove_file(self._mark)
+            self._is_marked = False
+
+    def _read(self) -> tuple[ClaimInfo, ...] | None:
         try:
             if self._path.stat().st_size > BYTES_MAX:
                 raise _DamagedCheckpoint(f"larger than {BYTES_MAX} bytes")
@@ -133,7 +165,9 @@ class CheckpointFile:
             return None
 
     def create(self) -> None:
-        """Write a file without claims, as a kubelet does where there was none."""
+        """Write a file without claims where there is none, as a kubelet does."""
+        if os.path.exists(self._path):
+            return
         # If there can be no directory, there can be no file, and that is said below.
         with suppress(OSError):
             self._path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
@@ -147,6 +181,9 @@ class CheckpointFile:
         data = _HEAD + entries + b"}"
         text = msgspec.json.encode(data.decode())
         try:
+            if self._incomplete and not self._is_marked:
+                write_file(self._mark, b"")
+                self._is_marked = True
             write_file(self._path, b'{"Data":%b,"Checksum":%d}' % (text, zlib.crc32(data)))
         except OSError as error:
             raise CheckpointUnwritable(
@@ -163,6 +200,11 @@ class CheckpointFile:
 
 class NoCheckpoint:
     """For nodes that only seem to be there: what is not kept cannot be lost."""
+
+    incomplete = False
+
+    def complete(self) -> None:
+        pass
 
     def load(self) -> tuple[ClaimInfo, ...]:
         return ()

@@ -82,20 +82,17 @@ class ClaimManager:
         self._clock = clock
         self._observer = observer or SilentObserver()
         self._on_event = on_event
-        file = (
+        self._file = (
             NoCheckpoint()
             if path is None
             else CheckpointFile(
                 path, on_damage=lambda message: on_event("DamagedClaimCheckpoint", message)
             )
         )
-        entries = file.load()
-        if entries is None:
-            # What is wrong with the disk is said when there is something to write.
-            with suppress(CheckpointUnwritable):
-                file.create()
-        self._needs_rebuild = entries is None
-        self._cache = ClaimCache(file, entries or ())
+        self._cache = ClaimCache(self._file, self._file.load())
+        # What is wrong with the disk is said when there is something to write.
+        with suppress(CheckpointUnwritable):
+            self._file.create()
         locks = ClaimLocks()
         calls = DriverCalls(plugins, clock, timeout_seconds=call_timeout_seconds)
         fetcher = Fetcher(client, self._cache, clock, timeout_seconds=READ_TIMEOUT_SECONDS)
@@ -115,8 +112,8 @@ class ClaimManager:
 
     @property
     def needs_rebuild(self) -> bool:
-        """Whether there was no file, or none that could be read, and `rebuild` did not run yet."""
-        return self._needs_rebuild
+        """Whether there was no file, or none that could be read, and it was not rebuilt since."""
+        return self._file.incomplete
 
     def info(self, namespace: str, name: str) -> ClaimInfo | None:
         return self._cache.get(ClaimKey(namespace, name))
@@ -154,7 +151,7 @@ class ClaimManager:
     async def prepare(self, pod: Pod) -> None:
         """Make all claims of a pod ready. What is ready stays so. Raises PrepareFailed."""
         # As long as nobody knows what ran before, this pod may have.
-        preparing = self._preparation.prepare(pod, roll_back=not self._needs_rebuild)
+        preparing = self._preparation.prepare(pod, roll_back=not self.needs_rebuild)
         await self._timed(PREPARE_OPERATION, preparing)
 
     async def refresh(self, pod: Pod) -> None:
@@ -178,7 +175,7 @@ class ClaimManager:
         mine = [pod for pod in pods if pod.spec.node_name == self._node_name]
         failures = await self._adoption.adopt(mine)
         if not failures:
-            self._needs_rebuild = False
+            self._file.complete()
         return failures
 
     async def reconcile(self, active_pod_uids: Collection[str]) -> Sequence[ClaimFailure]:
@@ -220,7 +217,7 @@ class ClaimManager:
                 await self._clock.sleep(RECONCILE_SECONDS)
 
     async def _unprepare(self, pod: Pod) -> None:
-        unknown = self._needs_rebuild and not self._cache.of_pod(pod.metadata.uid)
+        unknown = self.needs_rebuild and not self._cache.of_pod(pod.metadata.uid)
         # To say that it has no claims, when nobody knows, would leave them prepared.
         if unknown and (failures := await self._adoption.adopt([pod])):
             raise UnprepareFailed(summary(failures), failures)

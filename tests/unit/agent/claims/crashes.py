@@ -8,6 +8,7 @@ back all pods must leave drivers and file empty.
 
 from __future__ import annotations
 
+import asyncio
 from itertools import count
 from pathlib import Path
 
@@ -44,8 +45,8 @@ class Points:
 
 
 def fragile_world(tmp_path: Path) -> World:
-    World(tmp_path)  # so that there is a file, and pods can be rolled back from the start
     world = World(tmp_path, SHARED, OWN, BAD)
+    asyncio.run(world.manager.rebuild([]))  # nothing ran before, so that pods are rolled back
     world.nic.errors["uid-bad"] = failing("never", NodePrepareResourceErrorType.PERMANENT)
     return world
 

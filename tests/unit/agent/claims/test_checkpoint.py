@@ -113,7 +113,8 @@ def test_the_file_is_byte_for_byte_a_kubelets(
 def test_a_new_file_is_as_a_kubelets_too(tmp_path: Path) -> None:
     path = tmp_path / "kubelet" / "state"
     file = CheckpointFile(path, on_damage=refuse)
-    assert file.load() is None
+    assert file.load() == ()
+    assert file.incomplete
     file.create()
     assert path.read_text() == FROM_GO_NEW
     assert path.stat().st_mode & 0o777 == 0o600
@@ -179,7 +180,9 @@ def test_what_cannot_be_read_is_set_aside_and_said(
     path = tmp_path / "state"
     path.write_bytes(damaged)
     told: list[str] = []
-    assert CheckpointFile(path, on_damage=told.append).load() is None
+    file = CheckpointFile(path, on_damage=told.append)
+    assert file.load() == ()
+    assert file.incomplete
     assert not path.exists()
     assert (tmp_path / "state.damaged-0").read_bytes() == damaged
     [message] = told
@@ -193,7 +196,7 @@ def test_a_file_that_is_too_large_is_not_even_read(
     monkeypatch.setattr(checkpoint, "BYTES_MAX", 10)
     (tmp_path / "state").write_bytes(b"x" * 11)
     told: list[str] = []
-    assert CheckpointFile(tmp_path / "state", on_damage=told.append).load() is None
+    assert CheckpointFile(tmp_path / "state", on_damage=told.append).load() == ()
     assert "larger than 10 bytes" in told[0]
 
 
@@ -201,7 +204,7 @@ def test_something_else_in_the_files_place_does_not_stop_the_agent(tmp_path: Pat
     (tmp_path / "state").mkdir()
     told: list[str] = []
     file = CheckpointFile(tmp_path / "state", on_damage=told.append)
-    assert file.load() is None
+    assert file.load() == ()
     assert "Is a directory" in told[0]
     file.create()
     assert file.load() == ()
@@ -216,8 +219,44 @@ def test_what_cannot_be_moved_aside_is_said_too(
     monkeypatch.setattr(checkpoint, "set_aside", read_only)
     (tmp_path / "state").write_bytes(b"{")
     told: list[str] = []
-    assert CheckpointFile(tmp_path / "state", on_damage=told.append).load() is None
+    assert CheckpointFile(tmp_path / "state", on_damage=told.append).load() == ()
     assert "cannot be moved aside" in told[0]
+
+
+def test_a_file_that_replaced_a_lost_one_says_so_until_it_is_complete(tmp_path: Path) -> None:
+    def loaded() -> CheckpointFile:
+        file = CheckpointFile(tmp_path / "state", on_damage=lambda message: None)
+        file.load()
+        return file
+
+    written(tmp_path, FULL)
+    assert not loaded().incomplete
+    (tmp_path / "state").write_bytes(b"{")
+    file = loaded()
+    file.store([encode_entry(FULL)])
+    # The agent stopped here.
+    file = loaded()
+    assert file.incomplete
+    assert file.load() == (FULL,)
+    file.complete()
+    assert not file.incomplete
+    assert not loaded().incomplete
+    assert {path.name for path in tmp_path.iterdir()} == {"state", "state.damaged-0"}
+
+
+def test_a_new_file_is_not_written_if_the_mark_cannot_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, data: bytes) -> None:
+        if not data:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        raise AssertionError("the file would seem complete")
+
+    file = CheckpointFile(tmp_path / "state", on_damage=refuse)
+    file.load()
+    monkeypatch.setattr(checkpoint, "write_file", full)
+    with pytest.raises(CheckpointUnwritable):
+        file.store([])
 
 
 def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from itertools import count
 from pathlib import Path
 
@@ -199,6 +200,23 @@ def test_an_adopted_claim_is_still_unknown_to_containers_after_another_restart(
     asyncio.run(scenario())
 
 
+def test_an_agent_that_stopped_before_it_rebuilt_leaves_it_to_the_next(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        await world.manager.prepare(POD)
+        world.path.write_bytes(b"{")
+        world.start()
+        assert world.start().needs_rebuild
+        await world.manager.prepare(pod("pod-2", "nic"))
+        again = world.start()
+        assert again.needs_rebuild
+        await again.rebuild([POD])
+        assert not world.start().needs_rebuild
+
+    world = World(tmp_path, claim(), claim("nic", results=[result(NIC)], pods=["pod-2"]))
+    asyncio.run(scenario())
+    assert world.manager.pods() == {"pod-1", "pod-2"}
+
+
 def test_a_damaged_checkpoint_is_set_aside_and_reported(tmp_path: Path) -> None:
     world = World(tmp_path, claim())
     asyncio.run(world.manager.prepare(POD))
@@ -268,8 +286,7 @@ def test_retries_are_for_what_is_not_final(tmp_path: Path) -> None:
 
 def test_a_full_disk_fails_the_pod_before_any_driver_is_called(tmp_path: Path) -> None:
     world = World(tmp_path / "node", claim())
-    world.path.unlink()
-    world.path.parent.rmdir()
+    shutil.rmtree(world.path.parent)
     with pytest.raises(PrepareFailed, match="could not save checkpoint") as caught:
         asyncio.run(world.manager.prepare(POD))
     assert caught.value.error_class is ErrorClass.TRANSIENT
