@@ -33,7 +33,7 @@ from dray.client._answers import (
 from dray.client._resources import check_name, namespace_for, path_of, resource_of
 from dray.client._transport import Call, Reply, StreamedReply, Transport
 from dray.client._watch import Events, WatchEvent
-from dray.clock import Clock
+from dray.clock import Clock, within
 from dray.errors import Expired, TransportError
 from dray.http.messages import Header
 
@@ -49,6 +49,7 @@ BUSY_SECONDS_MAX: Final = 30
 
 # An error page, or a Status with hundreds of causes.
 ERROR_BYTES_MAX: Final = 1024 * 1024
+ERROR_SECONDS: Final = 30.0
 
 T = TypeVar("T", bound=Object)
 R = TypeVar("R", bound=Struct)
@@ -356,7 +357,7 @@ class Client:
             if stream.status == 200:
                 self._remember(task.kind, version)
                 return stream, version, call
-            reply = await _whole(stream, call)
+            reply = await self._whole(stream, call)
             refused = refused or (call, reply)
             if not is_unserved(reply):
                 refused = (call, reply)
@@ -374,6 +375,16 @@ class Client:
             await self._clock.sleep(seconds)
             stream = await self._transport.stream(call)
         return stream
+
+    async def _whole(self, stream: StreamedReply, call: Call) -> Reply:
+        """An answer that turned out not to be a stream."""
+        try:
+            return await within(self._clock, ERROR_SECONDS, _read_all(stream, call))
+        except TimeoutError as error:
+            told = f"an answer of {stream.status} that is not whole after {ERROR_SECONDS:g} s"
+            raise TransportError(f"{call}: {told}") from error
+        finally:
+            stream.close()
 
     def _candidates(self, kind: Kind) -> Sequence[Version]:
         return self._versions.get(kind, kind.versions)
@@ -429,18 +440,14 @@ def _encoded(obj: Object, kind: Kind, version: Version) -> bytes:
     return encode(obj)
 
 
-async def _whole(stream: StreamedReply, call: Call) -> Reply:
-    """An answer that turned out not to be a stream."""
+async def _read_all(stream: StreamedReply, call: Call) -> Reply:
     parts: list[bytes] = []
     size = 0
-    try:
-        while chunk := await stream.read():
-            parts.append(chunk)
-            size += len(chunk)
-            if size > ERROR_BYTES_MAX:
-                raise TransportError(f"{call}: an answer of {stream.status} that does not end")
-    finally:
-        stream.close()
+    while chunk := await stream.read():
+        parts.append(chunk)
+        size += len(chunk)
+        if size > ERROR_BYTES_MAX:
+            raise TransportError(f"{call}: an answer of {stream.status} that does not end")
     return Reply(stream.status, stream.headers, b"".join(parts))
 
 

@@ -30,7 +30,7 @@ class Config:
     server: str  # a URL
     trust: Trust = field(default_factory=Trust)
     token_file: Path | None = None
-    token: str = ""
+    token: str = field(default="", repr=False)
     exec_plugin: ExecPlugin | None = None
     headers: tuple[Header, ...] = ()  # impersonation
     namespace: str = ""  # where commands look that are not told where to

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -29,8 +29,8 @@ TOKEN_BYTES_MAX: Final = 64 * 1024
 class Identity:
     """What is shown: headers, and on new connections a certificate with its key (PEM)."""
 
-    headers: tuple[Header, ...] = ()
-    certificate: tuple[bytes, bytes] | None = None
+    headers: tuple[Header, ...] = field(default=(), repr=False)
+    certificate: tuple[bytes, bytes] | None = field(default=None, repr=False)
 
 
 ANONYMOUS: Final = Identity()

@@ -10,7 +10,7 @@ import logging
 import os
 import ssl
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from dray.errors import ConfigurationError
@@ -28,7 +28,7 @@ class Trust:
     authority_file: Path | None = None
     insecure: bool = False  # believe anybody
     server_name: str = ""  # instead of the host's
-    certificate: tuple[bytes, bytes] | None = None  # PEM, with its key
+    certificate: tuple[bytes, bytes] | None = field(default=None, repr=False)  # PEM, with its key
     certificate_files: tuple[Path, Path] | None = None
 
 

@@ -23,7 +23,7 @@ from dray.api.resource import (
     ResourceSlice,
 )
 from dray.api.wire import replace
-from dray.client import Client, EventType, PatchType, Reply
+from dray.client import Call, Client, EventType, PatchType, Reply, StreamedReply
 from dray.client._client import BUSY_RETRIES_MAX
 from dray.errors import (
     AlreadyExists,
@@ -40,7 +40,7 @@ from dray.errors import (
 from dray.testing import FakeClock
 from dray.testing.cluster import Cluster
 
-from .transports import Scripted
+from .transports import Chunks, Scripted
 
 
 def config_map(name: str, **data: str) -> ConfigMap:
@@ -449,6 +449,48 @@ def test_a_server_that_stays_busy_is_given_up() -> None:
         with pytest.raises(TooManyRequests) as caught:
             await task
         assert caught.value.details.retry_after_seconds == 2
+
+    asyncio.run(main())
+
+
+def test_a_watch_waits_for_a_busy_server_as_well() -> None:
+    async def main() -> None:
+        clock = FakeClock()
+        line = b'{"type":"ADDED","object":{"metadata":{"name":"a"}}}\n'
+        transport = Scripted(BUSY, reply(200, line))
+        watch = Client(transport, clock=clock).watch(Pod)
+        first = asyncio.ensure_future(anext(watch))
+        while not first.done():
+            clock.advance(1)
+            await asyncio.sleep(0)
+        assert first.result().object.metadata.name == "a"
+        assert [event async for event in watch] == []
+
+    asyncio.run(main())
+
+
+def test_a_refused_watch_is_the_refusal_unless_that_never_ends() -> None:
+    async def main() -> None:
+        forbidden = Scripted(reply(403, status(403, "Forbidden", "you may not")))
+        with pytest.raises(Forbidden, match="you may not"):
+            await anext(Client(forbidden, clock=FakeClock()).watch(Pod))
+
+        class Silent(Chunks):
+            async def read(self) -> bytes:
+                return await asyncio.get_running_loop().create_future()  # type: ignore[no-any-return]  # never
+
+        class Stuck(Scripted):
+            async def stream(self, call: Call) -> StreamedReply:
+                return silent
+
+        silent, clock = Silent(403, {}, []), FakeClock()
+        task = asyncio.ensure_future(anext(Client(Stuck(), clock=clock).watch(Pod)))
+        while not task.done():
+            clock.advance(1)
+            await asyncio.sleep(0)
+        with pytest.raises(TransportError, match="an answer of 403 that is not whole after 30 s"):
+            await task
+        assert silent.closed
 
     asyncio.run(main())
 

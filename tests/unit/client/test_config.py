@@ -77,3 +77,10 @@ def test_credentials_are_the_first_that_are_set(tmp_path: Path) -> None:
 def test_what_is_wrong_is_said_before_the_first_request(config: Config, complaint: str) -> None:
     with pytest.raises(ConfigurationError, match=complaint):
         connect(config, clock=FakeClock())
+
+
+def test_secrets_are_not_shown() -> None:
+    trust = Trust(certificate=(b"certificate", b"key-of-mine"))
+    config = Config("https://x", token="secret-of-mine", trust=trust)
+    assert "of-mine" not in repr(config)
+    assert "of-mine" not in repr(bearer("secret-of-mine"))

@@ -239,7 +239,7 @@ def test_the_view_equals_the_store_after_any_churn(seed: int) -> None:
             names = [f"c{number}" for number in range(6)]
             for _step in range(60):
                 name = chance.choice(names)
-                match chance.randrange(6):
+                match chance.randrange(7):
                     case 0 | 1:
                         await churn(view, name, str(chance.random()))
                     case 2:
@@ -250,6 +250,9 @@ def test_the_view_equals_the_store_after_any_churn(seed: int) -> None:
                     case 4:
                         failing = chance.random() < 0.5
                         view.transport.fail = lambda _call, failing=failing: failing  # type: ignore[misc]  # bound now
+                    case 5:
+                        broken = chance.choice([EXPIRED, EXPIRED[:40], b"<html>\n", b""])
+                        view.transport.next_streams.append(Chunks(200, {}, [broken]))
                     case _:
                         view.clock.advance(chance.uniform(0, 3))
                         await asyncio.sleep(0)
