@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from dray.client import Client
 from dray.clock import Clock
@@ -18,6 +19,8 @@ class Context:
     """The surroundings of one driver on one node."""
 
     node_name: str
+    # Where the driver may keep files of its own; None where nothing is kept on disk.
+    directory: Path | None
     client: Client
     clock: Clock
     entropy: Entropy

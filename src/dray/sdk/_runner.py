@@ -217,6 +217,9 @@ class RunningDriver:
             self._make_directories()
             self.driver.context = Context(
                 node_name=self.settings.node_name,
+                directory=None
+                if self.settings.in_memory
+                else self.settings.plugin_path(self.driver.name),
                 client=self.client,
                 clock=self._clock,
                 entropy=self._entropy,
