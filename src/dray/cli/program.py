@@ -38,6 +38,7 @@ COMMANDS: Final = (
     "completion",
     "conform",
     "explain",
+    "node",
     "restore",
     "server",
     "validate",
@@ -45,7 +46,7 @@ COMMANDS: Final = (
 )
 
 # Commands that need more than the command line does, and what to install for them.
-EXTRAS: Final = {"conform": "server,node", "server": "server"}
+EXTRAS: Final = {"conform": "server,node", "node": "server,node", "server": "server"}
 
 TRACEBACK_VARIABLE: Final = "DRAY_TRACEBACK"
 

@@ -1,0 +1,295 @@
+"""`dray node`: this machine, or a fleet of simulated ones, as nodes of a cluster."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import socket
+import ssl
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from dray.agent.agent import Agent
+from dray.agent.fleet import Fleet
+from dray.agent.runtimes.memory import MemoryRuntime
+from dray.agent.runtimes.runtime import Runtime
+from dray.agent.settings import AgentSettings
+from dray.cli.drivers import driver_factory
+from dray.cli.errors import CommandError
+from dray.cli.output import examples
+from dray.client import Client, Config, connect, load_kubeconfig
+from dray.clock import Clock, SystemClock
+from dray.entropy import Entropy, SystemEntropy
+from dray.errors import ConfigurationError
+from dray.files import write_file
+from dray.http.tls import server_context
+from dray.sdk import Driver, Settings, serve
+from dray.server.pki import Authority
+
+__all__ = ["command"]
+
+_log = logging.getLogger(__name__)
+
+DEFAULT_ROOT: Final = Path("~/.local/share/dray/node")
+# A name of one label has 63 characters at most, and numbers are added.
+FLEET_NODES_MAX: Final = 10_000
+
+
+@click.command(
+    "node",
+    short_help="Run pods of a cluster on this machine, or simulate nodes.",
+    epilog=examples(
+        "dray node --kubeconfig ~/.local/share/dray/kubeconfig",
+        "dray node --driver simulated --driver host=devices.yaml",
+        "dray node --runtime cri --cri-endpoint unix:///run/containerd/containerd.sock",
+        "dray node --nodes 500 --driver simulated=fleet.yaml",
+    ),
+)
+@click.option(
+    "--kubeconfig",
+    "kubeconfigs",
+    multiple=True,
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The cluster to join.  [default: $KUBECONFIG, ~/.kube/config]",
+)
+@click.option("--context", default="", help="The context of the kubeconfig to use.")
+@click.option("--node-name", default="", help="The node's name.  [default: this machine's]")
+@click.option(
+    "--root-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=DEFAULT_ROOT,
+    show_default=True,
+    help="Where plugins register and state is kept: what /var/lib/kubelet is to a kubelet.",
+)
+@click.option(
+    "--cdi-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where bundled drivers write CDI files, and containers' devices are looked up, "
+    "besides /etc/cdi and /var/run/cdi.  [default: cdi below the root]",
+)
+@click.option(
+    "--runtime",
+    type=click.Choice(["process", "cri", "memory"]),
+    default="process",
+    show_default=True,
+    help="What runs containers: local processes, a CRI runtime, or nothing at all.",
+)
+@click.option(
+    "--cri-endpoint",
+    default="unix:///run/containerd/containerd.sock",
+    show_default=True,
+    help="Where the CRI runtime listens.",
+)
+@click.option(
+    "--driver",
+    "drivers",
+    multiple=True,
+    metavar="NAME[=FILE]",
+    help="A bundled driver to run: simulated, host or nvml; may be repeated.",
+)
+@click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="A label of the node.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=10250,
+    show_default=True,
+    help="Where logs and sessions are served to the API server; 0 takes any that is free.",
+)
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="The address to serve them at."
+)
+@click.option(
+    "--nodes",
+    type=click.IntRange(0, FLEET_NODES_MAX),
+    default=0,
+    help="Simulate so many nodes instead, called NODE_NAME-0 and so on; nothing runs on them.",
+)
+def command(
+    kubeconfigs: tuple[Path, ...],
+    context: str,
+    node_name: str,
+    root_dir: Path,
+    drivers: tuple[str, ...],
+    labels: tuple[str, ...],
+    nodes: int,
+    **options: Any,
+) -> None:
+    """Be a node: register, run pods, prepare their devices, and report how those are.
+
+    Drivers of any kind find it where they would find a kubelet, below the root directory. It ends
+    on SIGTERM or SIGINT; pods go on, and are taken over by the next start.
+    """
+    try:
+        config = load_kubeconfig(*kubeconfigs, context=context)
+        factories = [driver_factory(text) for text in drivers]
+        name = node_name or socket.gethostname().lower()
+        root = root_dir.expanduser().absolute()
+        settings = AgentSettings(node_name=name, root=root, labels=_labels(labels))
+        main = (
+            _fleet(config, settings, nodes, factories)
+            if nodes
+            else _node(config, settings, factories, **options)
+        )
+        asyncio.run(main)
+    except ConfigurationError as error:
+        raise CommandError(str(error)) from error
+
+
+def _labels(texts: Sequence[str]) -> dict[str, str]:
+    labels = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise CommandError(f"--label {text}: must be KEY=VALUE")
+        labels[key] = value
+    return labels
+
+
+async def _node(
+    config: Config,
+    settings: AgentSettings,
+    factories: Sequence[Callable[[], Driver]],
+    *,
+    cdi_dir: Path | None,
+    runtime: str,
+    cri_endpoint: str,
+    host: str,
+    port: int,
+) -> None:
+    clock, entropy = SystemClock(), SystemEntropy()
+    cdi = (cdi_dir or settings.root / "cdi").absolute()
+    for directory in (settings.root, settings.registry_directory, cdi):
+        directory.mkdir(mode=0o750, parents=True, exist_ok=True)
+    settings = replace(
+        settings,
+        serving_host=host,
+        serving_port=port,
+        tls=_serving(config, settings.root, host, clock, entropy),
+    )
+    async with AsyncExitStack() as stack:
+        client = connect(config, clock=clock)
+        stack.push_async_callback(client.close)
+        containers = await stack.enter_async_context(
+            _runtime(runtime, settings.root, cdi, cri_endpoint, clock, entropy)
+        )
+        agent = Agent(client, containers, settings, clock=clock, entropy=entropy)
+        running = asyncio.ensure_future(agent.run())
+        stack.push_async_callback(_end, running)
+        await _either(agent.ready(), running)
+        for make in factories:
+            driver = make()
+            place = Settings(
+                node_name=settings.node_name, kubelet_directory=settings.root, cdi_directory=cdi
+            )
+            await stack.enter_async_context(
+                serve(driver, place, client=client, clock=clock, entropy=entropy)
+            )
+        click.echo(f"dray node {settings.node_name} ready, files in {settings.root}")
+        await _either(_told_to_stop(), running)
+
+
+async def _fleet(
+    config: Config,
+    settings: AgentSettings,
+    nodes: int,
+    factories: Sequence[Callable[[], Driver]],
+) -> None:
+    clock, entropy = SystemClock(), SystemEntropy()
+    async with AsyncExitStack() as stack:
+        client = connect(config, clock=clock)
+        stack.push_async_callback(client.close)
+        names = [f"{settings.node_name}-{number}" for number in range(nodes)]
+        fleet = Fleet(client, names, clock=clock, entropy=entropy)
+        running = asyncio.ensure_future(fleet.run())
+        stack.push_async_callback(_end, running)
+        await _either(fleet.ready(), running)
+        for name, agent in fleet.agents.items():
+            for make in factories:
+                await stack.enter_async_context(_attached(make(), agent, client, clock, entropy))
+            _log.debug("node %s has its drivers", name)
+        click.echo(f"dray node: {nodes} simulated nodes ready, {names[0]} to {names[-1]}")
+        await _either(_told_to_stop(), running)
+
+
+@asynccontextmanager
+async def _attached(
+    driver: Driver, agent: Agent, client: Client, clock: Clock, entropy: Entropy
+) -> AsyncIterator[None]:
+    """A driver in this process, on a node that only seems to be there."""
+    place = Settings(node_name=agent.settings.node_name, in_memory=True)
+    async with serve(driver, place, client=client, clock=clock, entropy=entropy) as running:
+        detach = agent.attach(driver.name, running.service)
+        try:
+            yield
+        finally:
+            detach()
+
+
+@asynccontextmanager
+async def _runtime(
+    name: str, root: Path, cdi: Path, cri_endpoint: str, clock: Clock, entropy: Entropy
+) -> AsyncIterator[Runtime]:
+    match name:
+        case "memory":
+            yield MemoryRuntime(clock)
+        case "cri":
+            from dray.agent.runtimes.cri.runtime import CRIRuntime  # noqa: PLC0415 - few need it
+
+            async with CRIRuntime(cri_endpoint, clock=clock, entropy=entropy) as runtime:
+                yield runtime
+        case _:
+            from dray.agent.runtimes.process.runtime import ProcessRuntime  # noqa: PLC0415 - likewise
+
+            directories = ("/etc/cdi", "/var/run/cdi", cdi)
+            async with ProcessRuntime(
+                root / "runtime", clock=clock, entropy=entropy, cdi_directories=directories
+            ) as processes:
+                yield processes
+
+
+def _serving(
+    config: Config, root: Path, host: str, clock: Clock, entropy: Entropy
+) -> ssl.SSLContext:
+    """TLS with a certificate of our own, for clients that the cluster's authority signed."""
+    pki = root / "pki"
+    authority = Authority(pki, clock, entropy)
+    files = authority.server_certificate([host, "localhost"])
+    known = config.trust.authority_file
+    if known is None:
+        if config.trust.authority is None:
+            raise ConfigurationError(
+                f"the kubeconfig for {config.server} names no certificate authority, by which the "
+                "node would know the API server"
+            )
+        known = pki / "clients.crt"
+        write_file(known, config.trust.authority)
+    return server_context(files.certificate, files.key, client_authority=known)
+
+
+async def _told_to_stop() -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    await stop.wait()
+
+
+async def _either(wanted: Any, running: asyncio.Future[None]) -> None:
+    """Wait for one thing, unless another that should go on has ended, which is an error."""
+    waiting = asyncio.ensure_future(wanted)
+    await asyncio.wait((waiting, running), return_when=asyncio.FIRST_COMPLETED)
+    if not waiting.done():
+        waiting.cancel()
+        running.result()
+
+
+async def _end(running: asyncio.Future[None]) -> None:
+    running.cancel()
+    with suppress(asyncio.CancelledError):
+        await running

@@ -1,0 +1,190 @@
+"""A driver of devices that are not there, which fails as its faults say."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Final
+
+from dray.drivers.simulated.faults import ErrorClass, Fault, FaultKind, Faults, Operation
+from dray.drivers.simulated.fleet import Fleet
+from dray.sdk import (
+    ClaimedDevice,
+    DeviceFailed,
+    DeviceHealth,
+    Driver,
+    DriverError,
+    Edits,
+    Health,
+    InvalidConfig,
+    Inventory,
+    PermanentError,
+    Pool,
+    PreparedDevice,
+    TransientError,
+)
+
+__all__ = ["SimulatedDriver"]
+
+REPORT_SECONDS: Final = 5.0
+# Three reports may be lost before a device counts as unknown.
+TIMEOUT_SECONDS: Final = 20.0
+# A change is reported at once, but flapping does not make for more than this many reports.
+REPORTS_PER_SECOND_MAX: Final = 100
+
+
+def kill_oneself() -> None:
+    """End this process as a crash would: no cleaning up, no exit code of its own."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class SimulatedDriver(Driver):
+    """Devices of a fleet on one node."""
+
+    def __init__(
+        self,
+        fleet: Fleet,
+        faults: Faults | None = None,
+        *,
+        crash: Callable[[], None] = kill_oneself,
+    ) -> None:
+        """`crash` is what a crash does; many drivers in one process must not end that process."""
+        self.name = fleet.driver
+        self.fleet: Final = fleet
+        self.faults: Final = faults or Faults()
+        self._crash = crash
+        self._changed = asyncio.Event()
+        self._vanished: frozenset[str] = frozenset()
+        self.faults.listen(self._changed.set)
+
+    async def discover(self) -> Inventory:
+        whole = self.fleet.inventory(self.context.node_name)
+        self._vanished = self._gone(whole)
+        return Inventory(
+            Pool.with_devices(
+                pool, [each for each in pool.devices if each.name not in self._vanished]
+            )
+            for pool in whole.pools
+        )
+
+    def _gone(self, inventory: Inventory) -> frozenset[str]:
+        return frozenset(
+            each.name
+            for _pool, each in inventory.devices()
+            if any(fault.kind is FaultKind.VANISHED for fault in self.faults.of(each.name))
+        )
+
+    async def prepare(self, device: ClaimedDevice) -> Edits:
+        await self._meet(device.device, Operation.PREPARE)
+        model = self.fleet.model_of(self.context.node_name, device.device)
+        suffix = re.sub(r"[^A-Z0-9]", "_", device.device.upper())
+        told = {
+            f"SIMULATED_DEVICE_{suffix}": device.device,
+            f"SIMULATED_DEVICE_{suffix}_POOL": device.pool,
+            **{
+                f"SIMULATED_DEVICE_{suffix}_{re.sub(r'[^A-Z0-9]', '_', name.upper())}": str(amount)
+                for name, amount in device.consumed_capacity.items()
+            },
+            **(model.environment if model else {}),
+        }
+        return Edits(env=tuple(f"{name}={value}" for name, value in told.items()))
+
+    async def unprepare(self, device: PreparedDevice) -> None:
+        await self._meet(device.device, Operation.UNPREPARE)
+
+    async def _meet(self, device: str, operation: Operation) -> None:
+        """Let a call run into what is wrong with its device."""
+        for fault in self.faults.strike(device, operation):
+            match fault.kind:
+                case FaultKind.SLOW:
+                    await self.context.clock.sleep(fault.seconds)
+                case FaultKind.HANGING:
+                    await asyncio.get_running_loop().create_future()
+                case FaultKind.CRASHING:
+                    self._crash()
+                case FaultKind.FAILING:
+                    raise self._error(device, fault)
+                case _:
+                    pass
+
+    def _error(self, device: str, fault: Fault) -> Exception:
+        message = fault.message or f"simulated: {fault.error_class.value}"
+        classes: dict[ErrorClass, type[DriverError]] = {
+            ErrorClass.TRANSIENT: TransientError,
+            ErrorClass.PERMANENT: PermanentError,
+            ErrorClass.INVALID_CONFIG: InvalidConfig,
+            ErrorClass.DEVICE_FAILED: DeviceFailed,
+        }
+        found = classes.get(fault.error_class)
+        if found is None:
+            return RuntimeError(message)
+        return found(message, driver=self.name, device=device)
+
+    async def watch_health(self) -> AsyncIterator[Sequence[DeviceHealth]]:
+        """All devices at once, again on every change, and every few seconds without any."""
+        clock = self.context.clock
+        while True:
+            self._changed.clear()
+            whole = self.fleet.inventory(self.context.node_name)
+            if self._gone(whole) != self._vanished:
+                await self.context.refresh()
+            yield self._words(whole)
+            await clock.sleep(1 / REPORTS_PER_SECOND_MAX)
+            await self._news(self._pause())
+
+    async def _news(self, seconds: float) -> None:
+        """Wait until something changes, and no longer than this."""
+        alarm = asyncio.ensure_future(self.context.clock.sleep(seconds))
+        change = asyncio.ensure_future(self._changed.wait())
+        try:
+            await asyncio.wait((alarm, change), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            alarm.cancel()
+            change.cancel()
+
+    def _pause(self) -> float:
+        """How long nothing happens by itself: until the next half of what flaps begins."""
+        now = self.context.clock.monotonic()
+        halves = [
+            fault.seconds - now % fault.seconds
+            for fault in self.faults.all()
+            if fault.kind is FaultKind.FLAPPING
+        ]
+        return min([REPORT_SECONDS, *halves])
+
+    def _words(self, inventory: Inventory) -> list[DeviceHealth]:
+        return [
+            word
+            for pool, each in inventory.devices(self.context.node_name)
+            if (word := self._word(pool, each.name)) is not None
+        ]
+
+    def _word(self, pool: str, device: str) -> DeviceHealth | None:
+        health, message = Health.HEALTHY, ""
+        for fault in self.faults.of(device):
+            match fault.kind:
+                case FaultKind.VANISHED | FaultKind.SILENT:
+                    return None
+                case FaultKind.UNHEALTHY:
+                    health, message = Health.UNHEALTHY, fault.message
+                case FaultKind.DEGRADED:
+                    health, message = Health.DEGRADED, fault.message
+                case FaultKind.UNKNOWN:
+                    health, message = Health.UNKNOWN, fault.message
+                case FaultKind.FLAPPING if self._down(fault):
+                    health, message = Health.UNHEALTHY, fault.message or "flapping"
+                case _:
+                    pass
+        return DeviceHealth(
+            device=device,
+            health=health,
+            message=message,
+            pool=pool,
+            timeout_seconds=TIMEOUT_SECONDS,
+        )
+
+    def _down(self, fault: Fault) -> bool:
+        return int(self.context.clock.monotonic() / fault.seconds) % 2 == 1
