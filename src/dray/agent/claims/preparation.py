@@ -186,13 +186,15 @@ class Preparation:
             for driver, devices in info.drivers.items():
                 if (devices or info.prepared) and not info.skips(driver, UNPREPARE):
                     batches.setdefault(driver, []).append(info.claim)
+        # This is in memory only, so it cannot fail.
+        self._cache.commit({info.key: replace(info, prepared=False) for info in alone})
         answers = await self._calls.unprepare(batches)
         changes: dict[ClaimKey, ClaimInfo] = {}
         for info in self._current(fetched):
             undone = [answer.driver for answer in answers if info.claim.uid in answer.devices]
             if undone:
                 drivers = {**info.drivers, **dict.fromkeys(undone, ())}
-                changes[info.key] = replace(info, drivers=drivers, prepared=False)
+                changes[info.key] = replace(info, drivers=drivers)
         # Unwritten, the file knows of more than there is, which does no harm.
         with suppress(CheckpointUnwritable):
             self._cache.commit(changes)

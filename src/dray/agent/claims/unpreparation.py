@@ -45,7 +45,11 @@ class Unpreparation:
         async with self._locks.hold(keys):
             # While we waited, others may have joined.
             self._leave_shared(pod_uid)
-            mine = [replace(info, unpreparing=True) for info in self._cache.of_pod(pod_uid)]
+            # From here on they may be unprepared, whether or not that can be recorded after.
+            mine = [
+                replace(info, prepared=False, unpreparing=True)
+                for info in self._cache.of_pod(pod_uid)
+            ]
             self._commit({info.key: info for info in mine})
             answers = await self._calls.unprepare(self._batches(mine))
             self._commit({info.key: _remaining(info, answers) for info in mine})
@@ -92,4 +96,4 @@ def _remaining(info: ClaimInfo, answers: Sequence[Answer]) -> ClaimInfo | None:
         for driver, devices in info.drivers.items()
         if driver not in done and not info.skips(driver, UNPREPARE)
     }
-    return replace(info, drivers=drivers, prepared=False) if drivers else None
+    return replace(info, drivers=drivers) if drivers else None

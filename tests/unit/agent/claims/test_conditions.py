@@ -320,3 +320,18 @@ def test_a_real_server_takes_them_beside_those_of_the_driver(tmp_path: Path) -> 
             assert sorted(await shown(cluster)) == [("Ready", "True"), (CONDITION_TYPE, "True")]
 
     asyncio.run(scenario())
+
+
+def test_a_node_that_may_not_write_to_claims_says_so_once(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with Cluster() as cluster:
+            found = await allocated(cluster)
+            node = cluster.client_of(f"system:node:{NODE}", groups=("system:nodes",))
+            writer = ConditionWriter(node, FakeClock(), on_event=lambda *event: said.append(event))
+            writer.failed(found, [failure(ErrorClass.TRANSIENT)])
+            assert await writer.write() == 0
+            assert await shown(cluster) == []
+
+    said: list[tuple[str, str]] = []
+    asyncio.run(scenario())
+    assert [reason for reason, _ in said] == ["ClaimConditionsForbidden"]

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import shutil
+import tempfile
 from itertools import count
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from dray.agent.claims import checkpoint
 from dray.agent.claims.failures import ClaimInfoMissing, ErrorClass, PrepareFailed, UnprepareFailed
 from dray.agent.claims.manager import ClaimManager
 from dray.entropy import SeededEntropy
 from dray.errors import TransportError
+from dray.proto.dra_v1_pb2 import NodePrepareResourceErrorType
 from tests.unit.agent.claims.crashes import (
     check_safety,
     fragile_world,
@@ -20,7 +26,7 @@ from tests.unit.agent.claims.crashes import (
     life,
     live_until,
 )
-from tests.unit.agent.claims.world import GPU, NIC, World, claim, container, pod, result
+from tests.unit.agent.claims.world import GPU, NIC, World, claim, container, failing, pod, result
 
 POD = pod("pod-1", "gpu", containers=[container("main", "gpu")])
 
@@ -371,3 +377,108 @@ def test_wherever_it_is_cancelled_everything_can_be_given_back(tmp_path: Path) -
 
     world = fragile_world(tmp_path)
     asyncio.run(scenario())
+
+
+# Storm, then calm --------------------------------------------------------------------------------
+
+
+PODS = {
+    "pod-1": pod("pod-1", "a", "b"),
+    "pod-2": pod("pod-2", "b", "c"),
+    "pod-3": pod("pod-3", "c", "a"),
+}
+RESULTS = {"a": [GPU], "b": [GPU, NIC], "c": [NIC]}
+steps = st.one_of(
+    st.tuples(st.sampled_from(["prepare", "unprepare", "refresh"]), st.sampled_from(sorted(PODS))),
+    st.tuples(st.sampled_from(["prepare", "unprepare"]), st.just("together")),
+    st.tuples(st.just("reconcile"), st.sampled_from(["", *PODS])),
+    st.tuples(st.just("fail"), st.sampled_from(["uid-a", "uid-b", "uid-c"])),
+    st.tuples(st.just("fail for good"), st.sampled_from(["uid-a", "uid-b", "uid-c"])),
+    st.tuples(st.just("fail to undo"), st.sampled_from(["uid-a", "uid-b", "uid-c"])),
+    st.tuples(
+        st.sampled_from(["restart", "mend", "api away", "disk full", "gpu left"]), st.just("")
+    ),
+)
+
+
+async def storm(world: World, what: str, whom: str, disk: pytest.MonkeyPatch) -> None:
+    def full(path: Path, data: bytes) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    match what:
+        case "prepare" | "unprepare" | "refresh":
+            act = getattr(world.manager, what)
+            pods = PODS.values() if whom == "together" else [PODS[whom]]
+            for outcome in await asyncio.gather(*map(act, pods), return_exceptions=True):
+                assert outcome is None or isinstance(outcome, PrepareFailed | UnprepareFailed)
+        case "reconcile":
+            await world.manager.reconcile([whom])
+        case "fail" | "fail for good":
+            for driver in (world.gpu, world.nic):
+                driver.errors[whom] = failing("no", FAULTS[what])
+        case "fail to undo":
+            world.gpu.unprepare_errors[whom] = world.nic.unprepare_errors[whom] = "busy"
+        case "restart":
+            world.start()
+        case "api away":
+            world.api.error = TransportError("refused")
+        case "disk full":
+            disk.setattr(checkpoint, "write_file", full)
+        case "gpu left":
+            world.plugins.registered.pop(GPU, None)
+        case _:
+            mend(world, disk)
+
+
+FAULTS = {
+    "fail": NodePrepareResourceErrorType.TRANSIENT,
+    "fail for good": NodePrepareResourceErrorType.PERMANENT,
+}
+
+
+def mend(world: World, disk: pytest.MonkeyPatch) -> None:
+    disk.undo()
+    world.api.error = None
+    world.plugins.registered[GPU] = world.gpu
+    for driver in (world.gpu, world.nic):
+        driver.errors.clear()
+        driver.unprepare_errors.clear()
+
+
+def check_readers(world: World) -> None:
+    """What is said to be prepared is, at every driver; and indexes agree."""
+    for info in world.manager.claims():
+        assert info.pods
+        if info.prepared:
+            for name in info.drivers:
+                driver = {GPU: world.gpu, NIC: world.nic}[name]
+                assert info.claim.uid in driver.prepared
+        for uid in info.pods:
+            assert info in world.manager.claims_of(uid)
+
+
+@pytest.mark.slow
+@settings(max_examples=150)
+@given(st.lists(steps, max_size=25))
+def test_whatever_happens_nothing_is_lost_and_all_can_be_given_back(
+    script: list[tuple[str, str]],
+) -> None:
+    async def scenario(world: World, disk: pytest.MonkeyPatch) -> None:
+        assert not await world.manager.rebuild([])
+        for what, whom in script:
+            await storm(world, what, whom, disk)
+            check_safety(world)
+            check_readers(world)
+        mend(world, disk)
+        assert not await world.manager.reconcile([])
+        assert not world.gpu.prepared | world.nic.prepared
+        assert not known(world)
+        for found in PODS.values():
+            await world.manager.prepare(found)
+
+    with tempfile.TemporaryDirectory() as directory, pytest.MonkeyPatch.context() as disk:
+        claims = [
+            claim(name, pods=sorted(PODS), results=[result(driver, name) for driver in drivers])
+            for name, drivers in RESULTS.items()
+        ]
+        asyncio.run(scenario(World(Path(directory), *claims), disk))
