@@ -295,6 +295,7 @@ def facts(draw: st.DrawFn) -> Facts:
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(pods(), states(), facts())
 def test_no_container_is_started_while_one_of_its_name_runs(
@@ -315,6 +316,7 @@ def test_no_container_is_started_while_one_of_its_name_runs(
             )
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(pods(), states(), facts())
 def test_nothing_starts_without_a_sandbox_and_attempts_only_grow(
@@ -327,6 +329,7 @@ def test_nothing_starts_without_a_sandbox_and_attempts_only_grow(
         assert all(start.attempt > one.attempt for one in now.history(start.container.name))
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(pods(), states(), facts())
 def test_main_containers_start_only_after_all_init_containers(
@@ -346,6 +349,7 @@ def test_main_containers_start_only_after_all_init_containers(
             assert (last.state, last.exit_code) == (ContainerState.EXITED, 0)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(pods(), states(), facts())
 def test_init_containers_start_only_after_those_before_them(
@@ -361,6 +365,7 @@ def test_init_containers_start_only_after_those_before_them(
         assert main or index <= reached + 1
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(pods(), states(), facts())
 def test_a_pod_that_has_ended_starts_nothing(pod: Pod, now: PodState, known: Facts) -> None:
@@ -371,6 +376,7 @@ def test_a_pod_that_has_ended_starts_nothing(pod: Pod, now: PodState, known: Fac
         assert found.finish
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(pods(), states(), facts())
 def test_planning_again_gives_the_same_plan(pod: Pod, now: PodState, known: Facts) -> None:

@@ -1,0 +1,178 @@
+"""From a pod's spec to what a runtime is told."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dray.agent.pods.container_config import Configurer, identity_of, sandbox_config
+from dray.agent.pods.downward import PodFacts
+from dray.agent.pods.environment import Environment
+from dray.agent.pods.plan import Kind, Start
+from dray.agent.pods.starting import ConfigFailed
+from dray.agent.pods.storage import PodStorage
+from dray.agent.runtimes.runtime import ContainerConfig, Sandbox
+from dray.api.carried import write_part
+from dray.api.core import (
+    Container,
+    ContainerPort,
+    EnvVar,
+    EnvVarSource,
+    ObjectFieldSelector,
+    Pod,
+    PodSpec,
+    ResourceRequirements,
+)
+from dray.api.core.parts import (
+    Capabilities,
+    EmptyDirVolumeSource,
+    Lifecycle,
+    PodSecurityContext,
+    SecurityContext,
+    Sysctl,
+    Volume,
+    VolumeMount,
+)
+from dray.api.meta import ObjectMeta
+from dray.api.quantity import Quantity
+from dray.testing import FakeClock
+from tests.unit.agent.pods.stage import FakeClaims
+
+NOBODY: Any = None
+
+
+def configured(container: Container, root: Path | None = None, **spec: Any) -> ContainerConfig:
+    pod = Pod(
+        metadata=ObjectMeta(name="web", namespace="default", uid="uid"),
+        spec=PodSpec(containers=(container,), **spec),
+    )
+    box = Sandbox(
+        "box",
+        identity_of(pod),
+        0,
+        ready=True,
+        created_at=datetime.now(UTC),
+        addresses=("10.0.0.1",),
+    )
+    claims = FakeClaims()
+    claims.devices["main"] = ("gpu.dev/gpu=0",)
+    storage = root and PodStorage(NOBODY, root, clock=FakeClock(), facts=PodFacts())
+    configure = Configurer(Environment(NOBODY), claims, facts=PodFacts(), storage=storage or None)
+
+    async def run() -> ContainerConfig:
+        if storage:
+            await storage.set_up(pod)
+        return await configure(pod, Start(container, Kind.MAIN, 2), box)
+
+    return asyncio.run(run())
+
+
+def test_words_are_expanded_and_devices_included() -> None:
+    address = EnvVarSource(field_ref=ObjectFieldSelector(field_path="status.podIP"))
+    found = configured(
+        Container(
+            name="main",
+            image="image",
+            command=("serve", "$(IP)"),
+            args=("--level=$(LEVEL)", "$(OTHER)"),
+            env=(EnvVar(name="IP", value_from=address), EnvVar(name="LEVEL", value="3")),
+        )
+    )
+    assert found.command == ("serve", "10.0.0.1")
+    assert found.arguments == ("--level=3", "$(OTHER)")
+    assert found.environment == (("IP", "10.0.0.1"), ("LEVEL", "3"))
+    assert found.cdi_devices == ("gpu.dev/gpu=0",)
+    assert (found.attempt, found.log_path) == (2, "main/2.log")
+
+
+def test_amounts_are_what_runtimes_count_in() -> None:
+    resources = ResourceRequirements(
+        limits={"cpu": Quantity.parse("1500m"), "memory": Quantity.parse("1Gi")},
+        requests={"cpu": Quantity.parse("1")},
+    )
+    found = configured(Container(name="main", resources=resources))
+    assert (found.cpu_limit_millis, found.cpu_request_millis) == (1500, 1000)
+    assert found.memory_limit_bytes == 1 << 30
+    assert found.oom_score_adjustment == 999
+    assert configured(Container(name="main")).oom_score_adjustment == 1000
+
+
+def test_a_containers_own_security_goes_before_the_pods() -> None:
+    own = SecurityContext(
+        run_as_user=5, privileged=True, capabilities=Capabilities(add=("NET_ADMIN",), drop=("ALL",))
+    )
+    of_pod = PodSecurityContext(run_as_user=7, run_as_group=8, fs_group=9, supplemental_groups=(3,))
+    container = Container(
+        name="main",
+        security_context=write_part(own),
+        lifecycle=write_part(Lifecycle(stop_signal="SIGUSR1")),
+    )
+    found = configured(container, security_context=write_part(of_pod))
+    assert (found.run_as_user, found.run_as_group) == (5, 8)
+    assert found.supplemental_groups == (3, 9)
+    assert (found.add_capabilities, found.drop_capabilities) == (("NET_ADMIN",), ("ALL",))
+    assert (found.privileged, found.stop_signal) == (True, "SIGUSR1")
+
+
+def test_root_is_refused_where_it_is_not_wanted() -> None:
+    own = SecurityContext(run_as_user=0, run_as_non_root=True)
+    with pytest.raises(ConfigFailed, match="breaks non-root policy"):
+        configured(Container(name="main", security_context=write_part(own)))
+
+
+def mounting(*mounts: VolumeMount) -> tuple[Container, Any]:
+    volumes = write_part((Volume(name="data", empty_dir=EmptyDirVolumeSource()),))
+    return Container(name="main", volume_mounts=write_part(mounts)), volumes
+
+
+def test_volumes_are_mounted_and_a_file_for_last_words(tmp_path: Path) -> None:
+    container, volumes = mounting(
+        VolumeMount(name="data", mount_path="/data", read_only=True),
+        VolumeMount(name="data", mount_path="/part", sub_path="a/b"),
+    )
+    found = configured(container, tmp_path, volumes=volumes)
+    data, part, words = found.mounts
+    base = tmp_path / "pods" / "uid" / "volumes" / "kubernetes.io~empty-dir" / "data"
+    assert (data.host_path, data.container_path, data.read_only) == (str(base), "/data", True)
+    assert part.host_path == str(base / "a" / "b")
+    assert Path(part.host_path).is_dir()
+    assert words.container_path == "/dev/termination-log"
+    assert Path(words.host_path).is_file()
+
+
+@pytest.mark.parametrize(
+    ("mount", "text"),
+    [
+        (VolumeMount(name="none", mount_path="/x"), "cannot find volume 'none'"),
+        (VolumeMount(name="data", mount_path="/x", sub_path="../../x"), "leads out of its volume"),
+    ],
+)
+def test_a_mount_that_cannot_be_says_why(tmp_path: Path, mount: VolumeMount, text: str) -> None:
+    container, volumes = mounting(mount)
+    with pytest.raises(ConfigFailed, match=text):
+        configured(container, tmp_path, volumes=volumes)
+
+
+def test_a_sandbox_has_what_containers_share() -> None:
+    pod = Pod(
+        metadata=ObjectMeta(name="web", namespace="prod", uid="uid", annotations={"a": "b"}),
+        spec=PodSpec(
+            host_network=True,
+            security_context=write_part(
+                PodSecurityContext(sysctls=(Sysctl(name="net.x", value="1"),))
+            ),
+            containers=(
+                Container(name="main", ports=(ContainerPort(container_port=80, host_port=8080),)),
+            ),
+        ),
+    )
+    found = sandbox_config(pod, 3, Path("/root"))
+    assert (found.pod, found.attempt, found.hostname) == (identity_of(pod), 3, "web")
+    assert found.log_directory == "/root/logs/prod_web_uid"
+    assert found.sysctls == {"net.x": "1"}
+    assert found.port_mappings == (("TCP", 80, 8080),)
+    assert found.annotations == {"a": "b"}

@@ -1,0 +1,179 @@
+"""Volumes of a pod, with what they show looked up in a real API."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dray.agent.pods.downward import PodFacts
+from dray.agent.pods.service_tokens import ServiceTokens
+from dray.agent.pods.starting import ConfigFailed
+from dray.agent.pods.volumes import Volumes, refreshes, volumes_of
+from dray.api.carried import write_part
+from dray.api.core import ConfigMap, ObjectFieldSelector, Pod, PodSpec, Secret, ServiceAccount
+from dray.api.core.parts import (
+    ConfigMapProjection,
+    ConfigMapVolumeSource,
+    DownwardAPIProjection,
+    DownwardAPIVolumeFile,
+    DownwardAPIVolumeSource,
+    EmptyDirVolumeSource,
+    HostPathVolumeSource,
+    KeyToPath,
+    NFSVolumeSource,
+    ProjectedVolumeSource,
+    SecretVolumeSource,
+    ServiceAccountTokenProjection,
+    Volume,
+    VolumeProjection,
+)
+from dray.api.meta import ObjectMeta
+from dray.testing.cluster import Cluster
+
+
+def make(root: Path, *volumes: Volume, times: int = 1) -> Pod:
+    """A pod with these volumes, made."""
+    pod = Pod(
+        metadata=ObjectMeta(name="web", namespace="default", uid="uid", labels={"app": "web"}),
+        spec=PodSpec(volumes=write_part(volumes)),
+    )
+
+    async def run() -> None:
+        async with Cluster() as cluster:
+            client = cluster.client
+            meta: Any = {"namespace": "default"}
+            await client.create(
+                ConfigMap(
+                    metadata=ObjectMeta(name="settings", **meta),
+                    data={"color": "red", "size": "big"},
+                    binary_data={"blob": base64.b64encode(b"\x00\xff").decode()},
+                )
+            )
+            data = {"password": base64.b64encode(b"hush").decode()}
+            await client.create(Secret(metadata=ObjectMeta(name="keys", **meta), data=data))
+            await client.create(ServiceAccount(metadata=ObjectMeta(name="robot", **meta)))
+            tokens = ServiceTokens(client, clock=cluster.clock)
+            for _ in range(times):
+                await Volumes(client, tokens, root).make(pod, PodFacts())
+
+    asyncio.run(run())
+    return pod
+
+
+def where(root: Path, kind: str, name: str = "v") -> Path:
+    return root / "pods" / "uid" / "volumes" / f"kubernetes.io~{kind}" / name
+
+
+def test_an_empty_directory_is_everybodys(tmp_path: Path) -> None:
+    make(tmp_path, Volume(name="v", empty_dir=EmptyDirVolumeSource()), times=2)
+    assert where(tmp_path, "empty-dir").stat().st_mode & 0o777 == 0o777
+
+
+def test_a_config_map_is_a_file_for_each_key(tmp_path: Path) -> None:
+    make(tmp_path, Volume(name="v", config_map=ConfigMapVolumeSource(name="settings")))
+    found = where(tmp_path, "configmap")
+    assert (found / "color").read_text() == "red"
+    assert (found / "blob").read_bytes() == b"\x00\xff"
+
+
+def test_keys_can_be_picked_with_their_own_mode(tmp_path: Path) -> None:
+    items = (KeyToPath(key="password", path="db/pass", mode=0o400),)
+    make(tmp_path, Volume(name="v", secret=SecretVolumeSource(secret_name="keys", items=items)))
+    found = where(tmp_path, "secret") / "db" / "pass"
+    assert found.read_text() == "hush"
+    assert found.stat().st_mode & 0o777 == 0o400
+
+
+def test_sources_are_projected_into_one_directory(tmp_path: Path) -> None:
+    label = ObjectFieldSelector(field_path="metadata.labels['app']")
+    sources = (
+        VolumeProjection(config_map=ConfigMapProjection(name="settings")),
+        VolumeProjection(config_map=ConfigMapProjection(name="none", optional=True)),
+        VolumeProjection(
+            downward_api=DownwardAPIProjection(
+                items=(DownwardAPIVolumeFile(path="app", field_ref=label),)
+            )
+        ),
+    )
+    make(tmp_path, Volume(name="v", projected=ProjectedVolumeSource(sources=sources)))
+    found = where(tmp_path, "projected")
+    assert sorted(path.name for path in found.iterdir() if not path.name.startswith("..")) == [
+        "app",
+        "blob",
+        "color",
+        "size",
+    ]
+    assert (found / "app").read_text() == "web"
+
+
+def test_facts_of_the_pod_are_files(tmp_path: Path) -> None:
+    name = ObjectFieldSelector(field_path="metadata.name")
+    source = DownwardAPIVolumeSource(items=(DownwardAPIVolumeFile(path="n", field_ref=name),))
+    make(tmp_path, Volume(name="v", downward_api=source))
+    assert (where(tmp_path, "downward-api") / "n").read_text() == "web"
+
+
+@pytest.mark.parametrize(
+    ("volume", "text"),
+    [
+        (
+            Volume(name="v", config_map=ConfigMapVolumeSource(name="none")),
+            'configmap "none" not found',
+        ),
+        (
+            Volume(
+                name="v",
+                config_map=ConfigMapVolumeSource(
+                    name="settings", items=(KeyToPath(key="x", path="x"),)
+                ),
+            ),
+            "configmap default/settings references non-existent config key: x",
+        ),
+        (
+            Volume(name="v", nfs=NFSVolumeSource(server="s", path="/")),
+            'volume "v": nfs volumes are not supported on this node',
+        ),
+        (
+            Volume(name="v", host_path=HostPathVolumeSource(path="/nonexistent", type="File")),
+            "hostPath type check failed: /nonexistent is not a file",
+        ),
+    ],
+)
+def test_what_cannot_be_mounted_says_why(tmp_path: Path, volume: Volume, text: str) -> None:
+    with pytest.raises(ConfigFailed) as refused:
+        make(tmp_path, volume)
+    assert str(refused.value) == text
+
+
+def test_paths_of_the_host_are_made_when_asked_for(tmp_path: Path) -> None:
+    directory, file = tmp_path / "made" / "dir", tmp_path / "file"
+    pod = make(
+        tmp_path,
+        Volume(
+            name="d", host_path=HostPathVolumeSource(path=str(directory), type="DirectoryOrCreate")
+        ),
+        Volume(name="f", host_path=HostPathVolumeSource(path=str(file), type="FileOrCreate")),
+        Volume(name="any", host_path=HostPathVolumeSource(path="/nonexistent")),
+    )
+    assert directory.is_dir()
+    assert file.is_file()
+    assert not refreshes(pod)
+    assert [volume.name for volume in volumes_of(pod)] == ["d", "f", "any"]
+
+
+def test_only_what_the_cluster_writes_is_looked_at_again() -> None:
+    volume = Volume(name="v", config_map=ConfigMapVolumeSource(name="settings"))
+    assert refreshes(Pod(spec=PodSpec(volumes=write_part((volume,)))))
+    assert not refreshes(Pod())
+
+
+def test_a_token_is_for_the_pod_alone(tmp_path: Path) -> None:
+    token = ServiceAccountTokenProjection(path="token", expiration_seconds=3600)
+    source = ProjectedVolumeSource(sources=(VolumeProjection(service_account_token=token),))
+    with pytest.raises(ConfigFailed, match="failed to fetch token"):
+        # The API binds tokens to pods that exist, and this one does not.
+        make(tmp_path, Volume(name="v", projected=source))
