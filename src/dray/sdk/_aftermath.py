@@ -57,9 +57,11 @@ class Aftermath(Observer):
         except (InventoryError, OSError, TimeoutError) as error:
             _log.warning("device %s is tainted, but the API may not know yet: %s", key, error)
 
-    def prepared(self, claim: ResourceClaim, devices: Sequence[JournalDevice]) -> None:
+    def prepared(
+        self, claim: ResourceClaim, devices: Sequence[JournalDevice], *, anew: bool
+    ) -> None:
         for device in devices:
-            if not device.admin_access:
+            if anew and not device.admin_access:
                 self._taints.clear(device.pool, device.device, self._key)
         self._statuses.prepared(claim, devices)
 

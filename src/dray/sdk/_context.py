@@ -9,6 +9,7 @@ from pathlib import Path
 from dray.client import Client
 from dray.clock import Clock
 from dray.entropy import Entropy
+from dray.sdk._devices import PreparedDevice
 from dray.sdk._taints import Taints
 
 __all__ = ["Context"]
@@ -26,5 +27,7 @@ class Context:
     entropy: Entropy
     # Marks on devices, on top of those that `discover` returns them with.
     taints: Taints
+    # What claims have of the driver's devices, with what was remembered of each.
+    prepared: Callable[[], tuple[PreparedDevice, ...]]
     # Ask `discover` again, and publish what it finds.
     refresh: Callable[[], Awaitable[None]]

@@ -24,7 +24,7 @@ from dray.sdk._driver import Driver
 from dray.sdk._journal import DeviceKey, Entry, Journal, JournalDevice
 from dray.sdk._steps import OnStep, Step
 
-__all__ = ["DeviceWork"]
+__all__ = ["DeviceWork", "prepared_device"]
 
 # More at once does not make hardware faster, and a claim of a hundred devices should not open a
 # hundred files.
@@ -32,6 +32,22 @@ DEVICES_AT_ONCE: Final = 16
 
 # What an author may have remembered of a device: a note, not data.
 STATE_BYTES_MAX: Final = 64 * 1024
+
+
+def prepared_device(driver: str, entry: Entry, device: JournalDevice) -> PreparedDevice:
+    """What the journal knows of a device, as authors see it."""
+    return PreparedDevice(
+        driver=driver,
+        pool=device.pool,
+        device=device.device,
+        claim_uid=entry.uid,
+        claim_namespace=entry.namespace,
+        claim_name=entry.name,
+        share_id=device.share_id,
+        requests=device.requests,
+        admin_access=device.admin_access,
+        state=device.state,
+    )
 
 
 class DeviceWork:
@@ -85,18 +101,7 @@ class DeviceWork:
         self, entry: Entry, device: JournalDevice, *, deadline: float
     ) -> Outcome[None]:
         """Undo one device."""
-        given_back = PreparedDevice(
-            driver=self._driver.name,
-            pool=device.pool,
-            device=device.device,
-            claim_uid=entry.uid,
-            claim_namespace=entry.namespace,
-            claim_name=entry.name,
-            share_id=device.share_id,
-            requests=device.requests,
-            admin_access=device.admin_access,
-            state=device.state,
-        )
+        given_back = prepared_device(self._driver.name, entry, device)
         async with self._turn():
             return await self._calls.make(
                 f"unpreparing device {device.key}",

@@ -75,8 +75,10 @@ class Observer:
     async def device_failed(self, key: DeviceKey, message: str) -> None:
         """A device is broken; the claim is not answered before this returns."""
 
-    def prepared(self, claim: ResourceClaim, devices: Sequence[JournalDevice]) -> None:
-        """A claim was made ready just now, or again."""
+    def prepared(
+        self, claim: ResourceClaim, devices: Sequence[JournalDevice], *, anew: bool
+    ) -> None:
+        """A claim is ready: since just now, or it was already and was asked for again."""
 
     def failed(self, claim: ResourceClaim, failure: ClaimFailure) -> None:
         """A claim was not made ready."""
@@ -225,19 +227,30 @@ class Preparation:
         if task is None:
             return await self._answer_again(name)
         async with self._locked():
-            failure: ClaimFailure
+            entry = self._journal.get(task.uid)
+            anew = entry is None or not self._is_ready(entry, task)
             try:
                 devices = await self._make_ready(task)
             except Refused as error:
                 failure = error.failure
             else:
-                self._observer.prepared(task.claim, devices)
+                if anew:
+                    _log.info("claim %s is ready: %s", name, ", ".join(_keys(devices)))
+                self._observer.prepared(task.claim, devices, anew=anew)
                 return devices
+        _log.warning("claim %s is not ready: %s", name, failure.message)
+        await self._withdraw(failure)
+        self._observer.failed(task.claim, failure)
+        raise Refused(failure)
+
+    async def _withdraw(self, failure: ClaimFailure) -> None:
         for device in failure.devices:
             if device.error_class is ErrorClass.DEVICE_FAILED:
                 await self._observer.device_failed(device.key, device.message)
-        self._observer.failed(task.claim, failure)
-        raise Refused(failure)
+
+    def _is_ready(self, entry: Entry, task: _Task) -> bool:
+        wanted = frozenset(results.key for results in task.results)
+        return entry.keys == wanted and self._journal.current(entry)
 
     async def _retrieve(self, name: ClaimName, deadline: float) -> _Task | None:
         """The claim; None if nobody can be asked and there is an answer already."""
@@ -274,14 +287,13 @@ class Preparation:
 
     async def _make_ready(self, task: _Task) -> tuple[JournalDevice, ...]:
         entry = self._journal.get(task.uid)
-        wanted = frozenset(results.key for results in task.results)
-        if entry is not None and entry.keys == wanted and self._journal.current(entry):
+        if entry is not None and self._is_ready(entry, task):
             # Runtimes look for the files, and they may have been lost without the journal.
             self._cdi_files.write(entry.uid, entry.devices)
             if self._companions is not None:
                 self._companions.write(task.claim, entry.devices)
             return entry.devices
-        if entry is not None and entry.keys != wanted:
+        if entry is not None and entry.keys != {results.key for results in task.results}:
             # The claim was given other devices since, and nobody asked to undo the first ones.
             await self._release(entry, task.deadline)
             entry = None
@@ -369,8 +381,17 @@ class Preparation:
             entry = self._journal.get(name.uid)
             if entry is None:
                 self._remove_files(name.uid)
-            else:
+                return
+            try:
                 await self._release(entry, deadline)
+            except Refused as error:
+                failure = error.failure
+            else:
+                _log.info("claim %s is given back: %s", entry, ", ".join(_keys(entry.devices)))
+                return
+        _log.warning("claim %s is not given back: %s", entry, failure.message)
+        await self._withdraw(failure)
+        raise Refused(failure)
 
     async def _release(self, entry: Entry, deadline: float) -> None:
         """Undo everything that was done for a claim, last things first. Raises Refused."""
@@ -434,6 +455,10 @@ class Preparation:
         except (APIError, TransportError):
             return False
         return found.metadata.uid != entry.uid
+
+
+def _keys(devices: Iterable[JournalDevice]) -> list[str]:
+    return [str(device.key) for device in devices]
 
 
 def _with_further(

@@ -29,6 +29,8 @@ from dray.sdk._cdi_files import CDIFiles
 from dray.sdk._claim_metadata import ClaimMetadata
 from dray.sdk._claim_status import ClaimStatuses
 from dray.sdk._context import Context
+from dray.sdk._device_work import prepared_device
+from dray.sdk._devices import PreparedDevice
 from dray.sdk._driver import Driver, check_driver_name
 from dray.sdk._inventory import Inventory
 from dray.sdk._journal import Journal, read_boot_id
@@ -158,6 +160,14 @@ class RunningDriver:
         """The devices there are, with their pools' names."""
         return self._inventory.devices(self.settings.node_name)
 
+    def prepared(self) -> tuple[PreparedDevice, ...]:
+        """What claims have of the devices, begun or complete."""
+        return tuple(
+            prepared_device(self.driver.name, entry, device)
+            for entry in self.journal.entries()
+            for device in entry.devices
+        )
+
     async def refresh(self) -> None:
         """Ask the author's code for devices again, and publish them."""
         async with self._refreshing:
@@ -224,8 +234,10 @@ class RunningDriver:
                 clock=self._clock,
                 entropy=self._entropy,
                 taints=self.taints,
+                prepared=self.prepared,
                 refresh=self.refresh,
             )
+            self._read_journal()
             await self.driver.started()
             undo.push_async_callback(self.driver.stopped)
             undo.push_async_callback(self.preparation.close)
@@ -249,6 +261,13 @@ class RunningDriver:
             if self.settings.health_address:
                 await self._open_probes(undo)
             yield self
+
+    def _read_journal(self) -> None:
+        """Know what there is before the author's code asks; making it good comes after."""
+        try:
+            self.journal.refresh()
+        except OSError as error:
+            _log.warning("the journal cannot be read yet: %s", error)
 
     def _make_directories(self) -> None:
         if self.settings.in_memory:

@@ -77,9 +77,12 @@ def test_a_device_that_was_prepared_after_all_is_offered_again() -> None:
         story.published.set()
         await story.aftermath.device_failed(KEY, "dead")
         admin = JournalDevice(pool="n1", device="gpu-0", admin_access=True)
-        story.aftermath.prepared(claim(), [admin])
+        story.aftermath.prepared(claim(), [admin], anew=True)
         assert story.marks() == [TAINT]
-        story.aftermath.prepared(claim(), [JournalDevice(pool="n1", device="gpu-0")])
+        ready = [JournalDevice(pool="n1", device="gpu-0")]
+        story.aftermath.prepared(claim(), ready, anew=False)
+        assert story.marks() == [TAINT]
+        story.aftermath.prepared(claim(), ready, anew=True)
         assert story.marks() == []
 
     asyncio.run(scenario())

@@ -861,8 +861,8 @@ class Noting(Observer):
     async def device_failed(self, key: DeviceKey, message: str) -> None:
         self.heard.append(f"broken {key}: {message}")
 
-    def prepared(self, claim: ResourceClaim, devices: Any) -> None:
-        self.heard.append(f"prepared {claim.metadata.uid}")
+    def prepared(self, claim: ResourceClaim, devices: Any, *, anew: bool) -> None:
+        self.heard.append(f"prepared {claim.metadata.uid}{' anew' if anew else ''}")
 
     def failed(self, claim: ResourceClaim, failure: ClaimFailure) -> None:
         self.heard.append(f"failed {claim.metadata.uid}: {failure.error_class.name}")
@@ -878,7 +878,21 @@ def test_a_broken_device_is_made_known_before_the_node_hears_of_it(tmp_path: Pat
         await prepared(process, one)
         assert noting.heard == ["broken n1/gpu-1: dead", "failed uid-1: DEVICE_FAILED"]
         await prepared(process, one)
-        assert noting.heard[2:] == ["prepared uid-1"]
+        await prepared(process, one)
+        assert noting.heard[2:] == ["prepared uid-1 anew", "prepared uid-1"]
+
+    asyncio.run(scenario())
+
+
+def test_a_device_that_breaks_while_it_is_given_back_is_made_known(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        machine = Machine(tmp_path, claim())
+        machine.observer = noting = Noting()
+        machine.driver.undo_script["gpu-0"] = raising(DeviceFailed("dead"))
+        process = machine.start()
+        await prepared(process, claim())
+        await unprepared(process, claim())
+        assert noting.heard[1:] == ["broken n1/gpu-0: dead"]
 
     asyncio.run(scenario())
 

@@ -382,6 +382,24 @@ def _names(running: RunningDriver) -> list[tuple[str, str]]:
     return [(pool, each.name) for pool, each in running.devices()]
 
 
+def test_an_author_can_ask_what_is_in_use_also_before_anything_else() -> None:
+    class Asking(Gpus):
+        async def started(self) -> None:
+            self.log.append(f"in use: {[each.device for each in self.context.prepared()]}")
+
+    async def scenario(root: Path) -> None:
+        one = claim()
+        client = as_client(Claims(one))
+        async with serve(Gpus(), settings(root), client=client) as running:
+            await running.service.prepare(prepare_request(one))
+        driver = Asking()
+        async with serve(driver, settings(root), client=client):
+            assert [str(each) for each in driver.context.prepared()] == ["n1/gpu-0"]
+        assert driver.log == ["in use: ['gpu-0']"]
+
+    run_in(scenario)
+
+
 def test_devices_are_discovered_again_as_often_as_the_author_wants() -> None:
     async def scenario(root: Path) -> None:
         driver = Staged()

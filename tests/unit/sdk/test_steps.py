@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,11 +15,13 @@ from hypothesis import strategies as st
 
 from dray.api.cdi import decode_spec
 from dray.api.resource import ResourceClaim
+from dray.sdk import ClaimedDevice, Edits, PreparedDevice
 from dray.sdk._failures import ClaimFailure
 from dray.sdk._preparation import Preparation
 from dray.sdk._steps import Step
 from tests.unit.sdk.drivers import (
     Fuse,
+    Gpus,
     Machine,
     claim,
     devices,
@@ -174,4 +180,65 @@ def test_whatever_is_done_and_whenever_it_dies_no_device_is_held_twice_and_nothi
         check(machine, last)
 
     with short_directory() as root:
+        asyncio.run(scenario(root))
+
+
+class OnDisk(Gpus):
+    """Hardware that outlives processes: a file for each device that is set up, naming its claim."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.folder = folder
+        folder.mkdir(exist_ok=True)
+
+    async def prepare(self, device: ClaimedDevice) -> Edits | None:
+        (self.folder / device.device).write_text(device.claim_uid)
+        return await super().prepare(device)
+
+    async def unprepare(self, device: PreparedDevice) -> None:
+        (self.folder / device.device).unlink(missing_ok=True)
+
+
+def live_and_die(root: Path, steps: int) -> None:
+    """A process that is killed, as the kernel kills, after so many steps of a claim's life."""
+
+    class Deadly(Fuse):
+        def __call__(self, step: Step, uid: str) -> None:
+            super().__call__(step, uid)
+            if len(self.steps) == steps:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    async def scenario() -> None:
+        process = Machine(root, pair()).start(Deadly(), driver=OnDisk(root / "hardware"))
+        await prepared(process, pair())
+        await unprepared(process, pair())
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.slow
+def test_killed_for_real_at_every_step_it_is_the_same(tmp_path: Path) -> None:
+    program = "import sys; from pathlib import Path; from tests.unit.sdk.test_steps import *; "
+    program += "live_and_die(Path(sys.argv[1]), int(sys.argv[2]))"
+    lives = {}
+    for steps in range(1, 11):
+        root = tmp_path / str(steps)
+        root.mkdir()
+        lives[root] = subprocess.Popen([sys.executable, "-c", program, str(root), str(steps)])
+
+    async def scenario(root: Path) -> None:
+        machine = Machine(root, pair())
+        process = machine.start(driver=OnDisk(root / "hardware"))
+        await process.recover()
+        ready = [device.device for entry in process.entries() for device in entry.devices]
+        assert sorted(path.name for path in (root / "hardware").iterdir()) == ready
+        assert len(machine.cdi_files()) == len(process.entries())
+        devices((await prepared(process, pair()))["uid-1"])
+        await unprepared(process, pair())
+        assert list((root / "hardware").iterdir()) == []
+        assert machine.cdi_files() == []
+        assert process.entries() == ()
+
+    for root, life in lives.items():
+        assert life.wait(60) == -signal.SIGKILL
         asyncio.run(scenario(root))
