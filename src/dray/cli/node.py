@@ -10,6 +10,7 @@ import ssl
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final
 
@@ -128,6 +129,7 @@ def command(
     try:
         config = load_kubeconfig(*kubeconfigs, context=context)
         factories = [driver_factory(text) for text in drivers]
+        _check_address(options["host"])
         name = node_name or socket.gethostname().lower()
         root = root_dir.expanduser().absolute()
         settings = AgentSettings(node_name=name, root=root, labels=_labels(labels))
@@ -139,6 +141,13 @@ def command(
         asyncio.run(main)
     except ConfigurationError as error:
         raise CommandError(str(error)) from error
+
+
+def _check_address(host: str) -> None:
+    try:
+        ip_address(host)
+    except ValueError as error:
+        raise CommandError(f"--host {host}: must be an IP address") from error
 
 
 def _labels(texts: Sequence[str]) -> dict[str, str]:
@@ -170,6 +179,8 @@ async def _node(
         settings,
         serving_host=host,
         serving_port=port,
+        # What the API server is told to call is where we listen, unless that is everywhere.
+        addresses=() if ip_address(host).is_unspecified else (host,),
         tls=_serving(config, settings.root, host, clock, entropy),
     )
     async with AsyncExitStack() as stack:
