@@ -8,7 +8,7 @@ needs gRPC, protobuf, msgspec and an HTTP parser, and nothing else.
 from __future__ import annotations
 
 from dray.api.cdi import ContainerEdits as Edits
-from dray.api.cdi import DeviceNode, Hook, IntelRdt, Mount, NetDevice
+from dray.api.cdi import DeviceNode, Hook, IntelRdt, Mount, NetDevice, environment
 from dray.api.resource import Device, DeviceCapacity, DeviceTaint
 from dray.errors import (
     ConfigurationError,
@@ -68,6 +68,7 @@ __all__ = [
     "Version",
     "capacity_of",
     "device",
+    "environment",
     "run",
     "serve",
 ]

@@ -7,7 +7,7 @@ a claim that cannot be read fails alone: upstream's helper fails its siblings wi
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from dray.api.cdi import is_device_name
 from dray.api.resource import (
@@ -31,7 +31,7 @@ from dray.sdk._journal import DeviceKey
 __all__ = ["ClaimName", "ClaimReader", "Results", "RetrievalFailed", "results_of", "retrieve"]
 
 # Longer ones are not the API's, and would not fit into names of files.
-UID_CHARACTERS_MAX = 128
+UID_CHARACTERS_MAX: Final = 128
 
 
 class ClaimName(NamedTuple):

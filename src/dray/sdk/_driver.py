@@ -29,7 +29,7 @@ are the SDK's. Methods run on one event loop: what blocks belongs into `asyncio.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from dray.api.cdi import ContainerEdits
 from dray.api.names import dns_subdomain
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 __all__ = ["DRIVER_NAME_BYTES_MAX", "Driver", "check_driver_name"]
 
 # What the API takes as a driver's name.
-DRIVER_NAME_BYTES_MAX = 63
+DRIVER_NAME_BYTES_MAX: Final = 63
 
 
 class Driver:
@@ -78,7 +78,10 @@ class Driver:
     context: Context
 
     async def discover(self) -> Inventory | Iterable[Device] | Iterable[Pool]:
-        """The devices there are. Called at the start, and whenever `context.refresh` asks."""
+        """The devices there are. Called at the start, and whenever `context.refresh` asks.
+
+        After a TransientError it is called again by itself; the driver serves claims meanwhile.
+        """
         return ()
 
     async def prepare(self, device: ClaimedDevice) -> ContainerEdits | None:  # noqa: ARG002

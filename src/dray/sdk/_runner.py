@@ -65,6 +65,10 @@ TAINTS_FILE_NAME: Final = "taints.json"
 # Upstream's drivers look as often; it is for what was lost, and nobody waits for it.
 COLLECTION_SECONDS: Final = 600.0
 
+# Between attempts at discovering devices at all.
+DISCOVERY_PAUSE_SECONDS: Final = 1.0
+DISCOVERY_PAUSE_SECONDS_MAX: Final = 60.0
+
 # Calls have 30 s of their own; a container that is stopped has 30 s by default.
 STOP_GRACE_SECONDS: Final = 10.0
 
@@ -248,8 +252,13 @@ class RunningDriver:
                 _log.warning("what an earlier process left cannot be looked at yet: %s", error)
             if not self.settings.in_memory:
                 await self._open_sockets(undo)
-            await self.refresh()
             undo.push_async_callback(self._background.stop)
+            try:
+                await self.refresh()
+            except TransientError as error:
+                # A kernel module that is not loaded yet, say: claims can be given back without it.
+                _log.warning("devices cannot be discovered yet: %s", error)
+                self._background.start(self._discover_at_last(), name="first discovery")
             if self.publisher is not None:
                 self._background.start(self.publisher.run(), name="slices")
             self._background.start(self.monitor.run(), name="health")
@@ -358,14 +367,25 @@ class RunningDriver:
             await self._clock.sleep(COLLECTION_SECONDS * self._entropy.uniform(1.0, 1.1))
             await self.preparation.collect()
 
+    async def _discover_at_last(self) -> None:
+        pause_seconds = DISCOVERY_PAUSE_SECONDS
+        while not await self._discovered(pause_seconds):
+            pause_seconds = min(2 * pause_seconds, DISCOVERY_PAUSE_SECONDS_MAX)
+
     async def _discover_for_ever(self) -> None:
         while True:
-            await self._clock.sleep(self.driver.discover_seconds)
-            try:
-                await self.refresh()
-            except DrayError as error:
-                self.metrics.error("discovery")
-                _log.warning("devices cannot be discovered now: %s", error)
+            await self._discovered(self.driver.discover_seconds)
+
+    async def _discovered(self, pause_seconds: float) -> bool:
+        """Whether devices could be discovered after a pause; what is known stays if not."""
+        await self._clock.sleep(pause_seconds)
+        try:
+            await self.refresh()
+        except DrayError as error:
+            self.metrics.error("discovery")
+            _log.warning("devices cannot be discovered now: %s", error)
+            return False
+        return True
 
 
 @asynccontextmanager

@@ -412,6 +412,31 @@ def test_devices_are_discovered_again_as_often_as_the_author_wants() -> None:
     run_in(scenario)
 
 
+def test_a_driver_serves_while_its_devices_cannot_be_discovered_yet() -> None:
+    class Late(Gpus):
+        attempts = 0
+
+        async def discover(self) -> Any:
+            self.attempts += 1
+            if self.attempts < 4:
+                raise TransientError("the kernel module is not loaded")
+            return await super().discover()
+
+    async def scenario(root: Path) -> None:
+        one = claim()
+        driver, clock = Late(), FakeClock()
+        client = as_client(Claims(one))
+        async with serve(driver, settings(root), client=client, clock=clock) as running:
+            assert running.devices() == ()
+            undone = await running.service.unprepare(unprepare_request(one))
+            assert undone.claims["uid-1"].error == ""
+            await pass_time(clock, 8)
+            assert len(running.devices()) == 4
+            assert driver.attempts == 4
+
+    run_in(scenario)
+
+
 def test_what_fails_in_the_background_is_not_missed() -> None:
     async def scenario(root: Path) -> None:
         driver = Staged()
