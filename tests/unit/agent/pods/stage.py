@@ -196,17 +196,19 @@ class Stage:
         return self.cluster.client
 
     async def start(self) -> None:
-        """Start an agent."""
+        """Start an agent, with the rights of a node."""
+        client = self.cluster.client_of(f"system:node:{NODE}", groups=("system:nodes",))
         pods: Informer[Pod] = Informer(
-            self.client,
+            client,
             Pod,
             clock=self.clock,
             entropy=SeededEntropy(1),
             field_selector=f"spec.nodeName={NODE}",
         )
         self.pods = pods
+        self.node_client = client
         self.manager = PodManager(
-            self.client,
+            client,
             self.runtime,
             self.claims,
             self.health,

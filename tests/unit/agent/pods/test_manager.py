@@ -277,18 +277,18 @@ def test_an_outage_of_the_api_delays_statuses_and_loses_none(
     async def scenario(stage: Stage) -> None:
         pod = await stage.add(make_pod())
         await stage.until("web", is_running)
-        patch: Callable[..., Any] = stage.client.patch
+        patch: Callable[..., Any] = stage.node_client.patch
         calls = []
 
         async def away(*arguments: Any, **options: Any) -> Any:
             calls.append(arguments)
             raise TransportError("nobody answers")
 
-        monkeypatch.setattr(stage.client, "patch", away)
+        monkeypatch.setattr(stage.node_client, "patch", away)
         stage.runtime.exit_container(pod.metadata.uid, "main", 1)
         await stage.pass_time(7, steps=14)
         assert len(calls) >= 3
-        monkeypatch.setattr(stage.client, "patch", patch)
+        monkeypatch.setattr(stage.node_client, "patch", patch)
         await stage.pass_time(10)
         again = await stage.until("web", restarted_once)
         assert again.status.container_statuses[0].state.running is not None
