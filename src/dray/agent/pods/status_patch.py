@@ -60,7 +60,7 @@ def status_patch(stored: PodStatus, wanted: PodStatus) -> dict[str, Any]:
             patch[member] = [*_plain(value), {"$patch": "replace"}]
     conditions = _changed(stored.conditions, wanted.conditions)
     if conditions:
-        patch["conditions"] = _plain(conditions)
+        patch["conditions"] = conditions
     return patch
 
 
@@ -77,13 +77,19 @@ def without_devices(status: PodStatus) -> PodStatus:
     )
 
 
-def _changed(stored: Sequence[PodCondition], wanted: Sequence[PodCondition]) -> list[PodCondition]:
+def _changed(
+    stored: Sequence[PodCondition], wanted: Sequence[PodCondition]
+) -> list[dict[str, Any]]:
     known = {condition.type: condition for condition in stored}
-    return [
-        condition
-        for condition in wanted
-        if _is_own(condition) and known.get(condition.type) != condition
-    ]
+    changed = []
+    for condition in wanted:
+        before = known.get(condition.type)
+        if not _is_own(condition) or before == condition:
+            continue
+        # Merging keeps members that are not sent: an old reason has to be taken back.
+        gone = {} if before is None else dict.fromkeys(to_builtins(before))
+        changed.append({**gone, **to_builtins(condition)})
+    return changed
 
 
 def _is_own(condition: PodCondition) -> bool:

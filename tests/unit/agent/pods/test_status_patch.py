@@ -74,3 +74,13 @@ def test_health_can_be_left_out() -> None:
     container = ContainerStatus(name="main", allocated_resources_status=health)
     bare = without_devices(replace(STORED, container_statuses=(container,)))
     assert bare.container_statuses[0].allocated_resources_status == ()
+
+
+def test_a_condition_that_turns_loses_its_old_reason() -> None:
+    before = PodCondition(type="Ready", status="False", reason="ContainersNotReady", message="no")
+    stored = PodStatus(conditions=(before,))
+    wanted = PodStatus(conditions=(PodCondition(type="Ready", status="True"),))
+    (sent,) = status_patch(stored, wanted)["conditions"]
+    assert sent["status"] == "True"
+    assert sent["reason"] is None
+    assert sent["message"] is None
