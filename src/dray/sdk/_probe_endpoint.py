@@ -20,8 +20,8 @@ from dray.errors import ConfigurationError, quote
 from dray.http.limits import Limits
 from dray.http.listener import Listener
 from dray.http.messages import Request, Response
+from dray.metrics import CONTENT_TYPE
 from dray.proto import dra_v1_pb2, dra_v1_pb2_grpc
-from dray.sdk._metrics import CONTENT_TYPE
 
 __all__ = ["Check", "ProbeEndpoint", "answers_calls", "parse_address"]
 

@@ -9,7 +9,7 @@ import pytest
 from dray.errors import DeviceFailed, InvalidConfig, PermanentError, TransientError
 from dray.sdk import _metrics as module
 from dray.sdk._health import Health
-from dray.sdk._metrics import DriverMetrics, Family, Histogram, outcome_of
+from dray.sdk._metrics import DriverMetrics, outcome_of
 
 SAMPLE = re.compile(r'[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? [0-9.e+-]+')
 
@@ -65,36 +65,3 @@ def test_every_metric_is_documented() -> None:
     named = set(re.findall(r"# TYPE (\S+)", DriverMetrics("d").text()))
     assert module.__doc__
     assert named == set(re.findall(r"\| (dray_driver_\w+) \|", module.__doc__))
-
-
-def test_buckets_count_everything_at_or_below_them() -> None:
-    histogram = Histogram("h", "help", label="l", buckets=(1.0, 2.0))
-    for seconds in (0.5, 1.0, 1.5, 9.0):
-        histogram.observe(seconds, "x")
-    lines = list(histogram.lines({}))
-    assert lines[2:] == [
-        'h_bucket{l="x",le="1"} 2',
-        'h_bucket{l="x",le="2"} 3',
-        'h_bucket{l="x",le="+Inf"} 4',
-        'h_sum{l="x"} 12',
-        'h_count{l="x"} 4',
-    ]
-
-
-def test_labels_and_help_are_escaped() -> None:
-    family = Family("f", 'a\nb\\ "c"', kind="counter", label="l")
-    family.add('quote " slash \\ line \n')
-    assert list(family.lines({})) == [
-        '# HELP f a\\nb\\\\ "c"',
-        "# TYPE f counter",
-        'f{l="quote \\" slash \\\\ line \\n"} 1',
-    ]
-
-
-def test_labels_without_end_are_counted_together() -> None:
-    family = Family("f", "help", kind="counter", label="l")
-    for n in range(1000):
-        family.add(f"v{n}")
-    lines = list(family.lines({}))
-    assert len(lines) == module.SERIES_MAX + 3
-    assert f'f{{l="other"}} {1000 - module.SERIES_MAX}' in lines
