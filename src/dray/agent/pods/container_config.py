@@ -146,6 +146,9 @@ class Configurer:
             if below:
                 path = _below(path, below)
             found.append(Mount(str(path), mount.mount_path, read_only=mount.read_only))
+        if not self._storage.can_mount:
+            # Volumes are the pod's wish, and refused by the runtime if it must; this is only ours.
+            return tuple(found)
         message = self._storage.message_path(pod, container.name, start.attempt)
         try:
             message.parent.mkdir(parents=True, exist_ok=True)

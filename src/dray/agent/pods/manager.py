@@ -154,7 +154,13 @@ class PodManager:
     # Pods ---------------------------------------------------------------------------------------
 
     async def _recover(self) -> None:
-        states = await self._observer.observe_all()
+        while True:
+            try:
+                states = await self._observer.observe_all()
+                break
+            except RuntimeFailed as error:
+                _log.warning("cannot look at containers, asking again: %s", error)
+                await self._around.clock.sleep(RUNTIME_RETRY_SECONDS)
         self._recovered = True
         for pod in self._pods.values():
             self._pod_changed(None, pod)

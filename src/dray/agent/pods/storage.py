@@ -6,6 +6,7 @@ Everything of a pod is below `pods/<uid>` and goes with it. Simulated nodes have
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 from pathlib import Path
 
@@ -25,7 +26,17 @@ __all__ = ["NoStorage", "PodStorage"]
 class PodStorage:
     """Files of pods below one directory."""
 
-    def __init__(self, api: API, root: Path, *, clock: Clock, facts: PodFacts) -> None:
+    def __init__(
+        self,
+        api: API,
+        root: Path,
+        *,
+        clock: Clock,
+        facts: PodFacts,
+        can_mount: bool | None = None,
+    ) -> None:
+        """`can_mount`: whether containers can see files elsewhere than they are; root's can."""
+        self.can_mount = os.geteuid() == 0 if can_mount is None else can_mount
         self._root = root
         self._facts = facts
         self._tokens = ServiceTokens(api, clock=clock)

@@ -193,7 +193,7 @@ class PodWorker:
                 tasks=tasks,
                 changed=self._probed,
             )
-            self._adopt(await around.observer.observe(identity_of(self._pod)))
+            self._adopt()
             while not self._gone:
                 self._wake.clear()
                 self._alarms.clear()
@@ -276,7 +276,7 @@ class PodWorker:
         if self._prober is not None and not self._over:
             self._prober.update(self._pod, state)
 
-    def _adopt(self, state: PodState) -> None:
+    def _adopt(self) -> None:
         """Go on from where another agent was: what was ready stays so until a probe differs."""
         assert self._prober is not None
         for status in (*self._before.init_container_statuses, *self._before.container_statuses):
@@ -285,7 +285,6 @@ class PodWorker:
                     status.container_id,
                     ProbeResults(startup=True, readiness=status.ready or None),
                 )
-        self._take(state)
 
     def _probed(self) -> None:
         self.report()

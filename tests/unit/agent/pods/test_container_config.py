@@ -45,7 +45,9 @@ from tests.unit.agent.pods.stage import FakeClaims
 NOBODY: Any = None
 
 
-def configured(container: Container, root: Path | None = None, **spec: Any) -> ContainerConfig:
+def configured(
+    container: Container, root: Path | None = None, *, can_mount: bool = True, **spec: Any
+) -> ContainerConfig:
     pod = Pod(
         metadata=ObjectMeta(name="web", namespace="default", uid="uid"),
         spec=PodSpec(containers=(container,), **spec),
@@ -60,7 +62,9 @@ def configured(container: Container, root: Path | None = None, **spec: Any) -> C
     )
     claims = FakeClaims()
     claims.devices["main"] = ("gpu.dev/gpu=0",)
-    storage = root and PodStorage(NOBODY, root, clock=FakeClock(), facts=PodFacts())
+    storage = root and PodStorage(
+        NOBODY, root, clock=FakeClock(), facts=PodFacts(), can_mount=can_mount
+    )
     configure = Configurer(Environment(NOBODY), claims, facts=PodFacts(), storage=storage or None)
 
     async def run() -> ContainerConfig:
@@ -142,6 +146,12 @@ def test_volumes_are_mounted_and_a_file_for_last_words(tmp_path: Path) -> None:
     assert Path(part.host_path).is_dir()
     assert words.container_path == "/dev/termination-log"
     assert Path(words.host_path).is_file()
+
+
+def test_where_nothing_can_be_mounted_only_what_the_pod_wants_is_tried(tmp_path: Path) -> None:
+    container, volumes = mounting(VolumeMount(name="data", mount_path="/data"))
+    found = configured(container, tmp_path, can_mount=False, volumes=volumes)
+    assert [mount.container_path for mount in found.mounts] == ["/data"]
 
 
 @pytest.mark.parametrize(

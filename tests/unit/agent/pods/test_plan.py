@@ -381,3 +381,46 @@ def test_a_pod_that_has_ended_starts_nothing(pod: Pod, now: PodState, known: Fac
 @given(pods(), states(), facts())
 def test_planning_again_gives_the_same_plan(pod: Pod, now: PodState, known: Facts) -> None:
     assert plan(pod, now, known) == plan(pod, now, known)
+
+
+# A pod's whole life -------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@settings(max_examples=60)
+@given(
+    pods(), st.lists(st.sampled_from([0, 0, 0, 1]), max_size=40), st.randoms(use_true_random=False)
+)
+def test_following_plans_no_name_runs_twice_and_main_waits_for_init(
+    pod: Pod, codes: list[int], chance: Any
+) -> None:
+    """Against a small model of a runtime in which containers end at any time, in any way."""
+    pod = make(
+        init=pod.spec.init_containers,
+        main=pod.spec.containers or (),
+        policy=pod.spec.restart_policy,
+    )
+    containers: list[RunContainer] = []
+    boxes: tuple[Sandbox, ...] = ()
+    init = [one for one in pod.spec.init_containers if one.restart_policy != "Always"]
+    for code in (*codes, *[0] * 20):
+        known = Facts(started=frozenset(one.id for one in containers))
+        steps = plan(pod, PodState.of(boxes, containers), known)
+        if steps.finish:
+            break
+        if steps.sandbox_attempt is not None:
+            boxes = (READY,)
+        for start in steps.start:
+            name = start.container.name
+            running = [one for one in containers if one.state is ContainerState.RUNNING]
+            assert name not in {one.name for one in running}
+            if start.kind is Kind.MAIN:
+                done = {one.name for one in containers if one.exit_code == 0 and one not in running}
+                assert {one.name for one in init} <= done
+            containers.append(run(name, attempt=start.attempt))
+        assert len({one.id for one in containers}) == len(containers)
+        running = [one for one in containers if one.state is ContainerState.RUNNING]
+        if running:
+            ends = chance.choice(running)
+            index = containers.index(ends)
+            containers[index] = exited(ends.name, code, attempt=ends.attempt)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import pytest
@@ -17,7 +17,10 @@ from dray.agent.claims.failures import (
     UnprepareFailed,
 )
 from dray.agent.plugins.plugin import Change, PluginChange
+from dray.agent.pods.starting import ConfigFailed
+from dray.agent.runtimes.failures import RuntimeFailed
 from dray.agent.runtimes.memory import MISSING_IMAGES, MemoryRuntime
+from dray.agent.runtimes.runtime import Sandbox, SandboxConfig
 from dray.api.carried import write_part
 from dray.api.core import (
     Container,
@@ -40,6 +43,7 @@ from dray.api.core.parts import (
     Probe,
     SleepAction,
 )
+from dray.client import PatchType
 from dray.testing import FakeClock
 from tests.unit.agent.pods.stage import Stage, make_pod
 
@@ -386,6 +390,121 @@ def test_a_startup_probe_holds_back_the_others() -> None:
         await stage.pass_time(6, steps=6)
         started = await stage.until("web", lambda p: container(p).started is True)
         assert container(started).ready
+
+    play(scenario)
+
+
+# What goes wrong ---------------------------------------------------------------------------------
+
+
+class ShakyRuntime(MemoryRuntime):
+    """Fails as often as it is told to."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        super().__init__(clock)
+        self.lists_failing = 0
+        self.sandboxes_failing = 0
+
+    async def list_sandboxes(self) -> Sequence[Sandbox]:
+        if self.lists_failing:
+            self.lists_failing -= 1
+            raise RuntimeFailed("the runtime is away", reason="")
+        return await super().list_sandboxes()
+
+    async def run_sandbox(self, config: SandboxConfig) -> str:
+        if self.sandboxes_failing:
+            self.sandboxes_failing -= 1
+            raise RuntimeFailed("no network", reason="CreatePodSandboxError")
+        return await super().run_sandbox(config)
+
+
+def test_a_runtime_that_is_away_is_waited_for() -> None:
+    async def scenario(stage: Stage) -> None:
+        assert isinstance(stage.runtime, ShakyRuntime)
+        await stage.add(make_pod())
+        await stage.until("web", phase_is("Running"))
+        await stage.stop()
+        stage.runtime.lists_failing = 4
+        await stage.start()
+        await stage.pass_time(20, steps=20)
+        pod = await stage.client.get(Pod, "web", namespace="default")
+        assert pod.status.phase == "Running"
+        assert stage.runtime.lists_failing == 0
+        await stage.client.delete(Pod, "web", namespace="default")
+        await stage.until_gone("web")
+
+    play(scenario, ShakyRuntime)
+
+
+def test_a_sandbox_that_cannot_be_made_is_tried_again() -> None:
+    async def scenario(stage: Stage) -> None:
+        assert isinstance(stage.runtime, ShakyRuntime)
+        stage.runtime.sandboxes_failing = 2
+        await stage.add(make_pod(resource_claims=CLAIMS))
+        await stage.pass_time(4, steps=4)
+        await stage.until("web", phase_is("Running"))
+        assert (
+            stage.events.messages("FailedCreatePodSandBox")
+            == ["Failed to create pod sandbox: no network"] * 2
+        )
+
+    play(scenario, ShakyRuntime)
+
+
+def test_volumes_that_cannot_be_mounted_hold_a_pod_back() -> None:
+    async def scenario(stage: Stage) -> None:
+        stage.storage.failures = [ConfigFailed('configmap "x" not found')]
+        await stage.add(make_pod(resource_claims=CLAIMS))
+        await stage.settle()
+        assert stage.claims.calls == []
+        assert stage.events.messages("FailedMount") == [
+            'Unable to attach or mount volumes: configmap "x" not found'
+        ]
+        await stage.pass_time(1)
+        await stage.until("web", phase_is("Running"))
+
+    play(scenario)
+
+
+def test_a_pod_that_others_declare_failed_is_ended() -> None:
+    async def scenario(stage: Stage) -> None:
+        await stage.add(make_pod(resource_claims=CLAIMS))
+        await stage.until("web", phase_is("Running"))
+        patch = {"status": {"phase": "Failed", "reason": "Evicted"}}
+        await stage.client.patch(Pod, "web", patch, namespace="default", subresource="status")
+        await stage.settle()
+        assert stage.claims.calls == ["prepare web", "unprepare web"]
+        pod = await stage.client.get(Pod, "web", namespace="default")
+        assert (pod.status.phase, pod.status.reason) == ("Failed", "Evicted")
+        assert container(pod).state.terminated is not None
+
+    play(scenario)
+
+
+def test_a_sidecar_that_ends_is_started_again_while_the_pod_runs() -> None:
+    async def scenario(stage: Stage) -> None:
+        sidecar = image("proxy", restart_policy="Always")
+        pod = await stage.add(make_pod(init_containers=(sidecar,), restart_policy="Never"))
+        await stage.until("web", phase_is("Running"))
+        stage.runtime.exit_container(pod.metadata.uid, "proxy", 1)
+        again = await stage.until("web", lambda p: container(p, "proxy").restart_count == 1)
+        assert again.status.phase == "Running"
+        assert container(again).restart_count == 0
+
+    play(scenario)
+
+
+def test_another_image_replaces_the_container() -> None:
+    async def scenario(stage: Stage) -> None:
+        await stage.add(make_pod())
+        await stage.until("web", phase_is("Running"))
+        patch = {"spec": {"containers": [{"name": "main", "image": "registry.example/main:2"}]}}
+        await stage.client.patch(Pod, "web", patch, namespace="default", type=PatchType.STRATEGIC)
+        again = await stage.until("web", lambda p: container(p).restart_count == 1)
+        assert container(again).image == "registry.example/main:2"
+        assert stage.events.messages("Killing") == [
+            "Container main definition changed, will be restarted"
+        ]
 
     play(scenario)
 
