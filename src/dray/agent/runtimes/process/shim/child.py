@@ -90,16 +90,22 @@ def become(launch: dict[str, Any]) -> None:
 def execute(launch: dict[str, Any]) -> NoReturn:
     """Run the command, found by the container's own PATH."""
     argv = launch["argv"]
+    name = argv[0]
     environment = dict(launch["env"])
-    try:
-        os.execvpe(argv[0], argv, environment)  # noqa: S606 - running what a pod says is the point
-    except FileNotFoundError as error:
-        if "/" in argv[0] and os.path.exists(argv[0]):
-            raise OSError(0, f"exec {argv[0]}: its interpreter does not exist") from error
-        where = "on this host" if "/" in argv[0] else "in $PATH"
-        raise FileNotFoundError(2, f"exec {argv[0]}: not found {where}") from error
-    except OSError as error:
-        raise OSError(0, f"exec {argv[0]}: {error.strerror}") from error
+    # Not os.execvpe: it loads modules, which another user may not be allowed to read.
+    directories = [""] if "/" in name else environment.get("PATH", "").split(":")
+    refusal: OSError | None = None
+    for directory in directories:
+        path = f"{directory}/{name}" if directory else name
+        try:
+            os.execve(path, argv, environment)  # noqa: S606 - running what a pod says is the point
+        except (FileNotFoundError, NotADirectoryError):
+            if refusal is None and os.path.exists(path):
+                refusal = OSError(0, f"exec {path}: its interpreter does not exist")
+        except OSError as error:
+            refusal = refusal or OSError(0, f"exec {path}: {error.strerror}")
+    where = "on this host" if "/" in name else "in $PATH"
+    raise refusal or FileNotFoundError(2, f"exec {name}: not found {where}")
 
 
 def pause() -> NoReturn:

@@ -218,6 +218,9 @@ class Supervisor:
             told = (error.strerror if isinstance(error, OSError) else "") or str(error)
             os.write(tell, told.encode())
         finally:
+            # Nobody above may go on as if this were the supervisor, nor would anybody be told.
+            if (unexpected := sys.exc_info()[1]) is not None:
+                os.write(tell, f"{type(unexpected).__name__}: {unexpected}".encode())
             os._exit(CANNOT_RUN_CODE)
 
     # While it runs --------------------------------------------------------------------------------
