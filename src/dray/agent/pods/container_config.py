@@ -76,6 +76,10 @@ def sandbox_config(pod: Pod, attempt: int, root: Path) -> SandboxConfig:
         host_network=spec.host_network,
         host_pid=spec.host_pid,
         host_ipc=spec.host_ipc,
+        privileged=any(
+            (read_part(container.security_context, SecurityContext) or SecurityContext()).privileged
+            for container in (*spec.init_containers, *(spec.containers or ()))
+        ),
         sysctls={one.name: one.value for one in security.sysctls} if security else {},
         port_mappings=tuple(
             (port.protocol or "TCP", port.container_port, port.host_port)

@@ -69,6 +69,7 @@ class SandboxConfig:
     host_network: bool = False
     host_pid: bool = False
     host_ipc: bool = False
+    privileged: bool = False  # whether one of its containers is
     cgroup_parent: str = ""
     # name → value, as the pod asks for them.
     sysctls: Mapping[str, str] = field(default_factory=dict)
