@@ -10,6 +10,7 @@ from __future__ import annotations
 from dray.api.cdi import ContainerEdits as Edits
 from dray.api.cdi import DeviceNode, Hook, IntelRdt, Mount, NetDevice, environment
 from dray.api.resource import Device, DeviceCapacity, DeviceTaint
+from dray.clock import within
 from dray.errors import (
     ConfigurationError,
     DeviceFailed,
@@ -71,4 +72,5 @@ __all__ = [
     "environment",
     "run",
     "serve",
+    "within",
 ]

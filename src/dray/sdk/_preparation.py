@@ -224,8 +224,8 @@ class Preparation:
 
     async def _prepare(self, name: ClaimName, deadline: float) -> tuple[JournalDevice, ...]:
         task = await self._retrieve(name, deadline)
-        if task is None:
-            return await self._answer_again(name)
+        if isinstance(task, tuple):
+            return task
         async with self._locked():
             entry = self._journal.get(task.uid)
             anew = entry is None or not self._is_ready(entry, task)
@@ -244,24 +244,27 @@ class Preparation:
         raise Refused(failure)
 
     async def _withdraw(self, failure: ClaimFailure) -> None:
-        for device in failure.devices:
-            if device.error_class is ErrorClass.DEVICE_FAILED:
-                await self._observer.device_failed(device.key, device.message)
+        async with asyncio.TaskGroup() as group:
+            for device in failure.devices:
+                if device.error_class is ErrorClass.DEVICE_FAILED:
+                    group.create_task(self._observer.device_failed(device.key, device.message))
 
     def _is_ready(self, entry: Entry, task: _Task) -> bool:
         wanted = frozenset(results.key for results in task.results)
         return entry.keys == wanted and self._journal.current(entry)
 
-    async def _retrieve(self, name: ClaimName, deadline: float) -> _Task | None:
-        """The claim; None if nobody can be asked and there is an answer already."""
+    async def _retrieve(
+        self, name: ClaimName, deadline: float
+    ) -> _Task | tuple[JournalDevice, ...]:
+        """The claim; if nobody can be asked and there is an answer already, the answer."""
         pause_seconds = RETRIEVAL_PAUSE_SECONDS
         while True:
             try:
                 claim = await self._read(name)
             except RetrievalFailed as error:
-                entry = self._journal.get(name.uid)
-                if error.unreachable and entry is not None and self._journal.current(entry):
-                    return None
+                known = await self._known(name) if error.unreachable else None
+                if known is not None:
+                    return known
                 again_at = self._clock.monotonic() + pause_seconds
                 if not error.unreachable or again_at > deadline - WORK_SECONDS_MIN:
                     error_class = ErrorClass.TRANSIENT if error.unreachable else ErrorClass.UNKNOWN
@@ -277,11 +280,12 @@ class Preparation:
         except TimeoutError as error:
             raise RetrievalFailed(f"retrieve claim {name}: {error}", unreachable=True) from error
 
-    async def _answer_again(self, name: ClaimName) -> tuple[JournalDevice, ...]:
+    async def _known(self, name: ClaimName) -> tuple[JournalDevice, ...] | None:
+        """What was answered before, and still holds."""
         async with self._locked():
             entry = self._journal.get(name.uid)
             if entry is None or not self._journal.current(entry):
-                raise Refused(ClaimFailure(f"claim {name} changed meanwhile", ErrorClass.TRANSIENT))
+                return None
             self._cdi_files.write(entry.uid, entry.devices)
             return entry.devices
 
@@ -297,9 +301,7 @@ class Preparation:
             # The claim was given other devices since, and nobody asked to undo the first ones.
             await self._release(entry, task.deadline)
             entry = None
-        for results in task.results:
-            if not results.admin_access:
-                await self._take_from_others(results.key, task)
+        await self._take_from_others(task)
         states = {} if entry is None else {device.key: device.state for device in entry.devices}
         await self._journal.put(_intent(task, states))
         self._on_step(Step.INTENT_RECORDED, task.uid)
@@ -312,9 +314,12 @@ class Preparation:
             await self._roll_back(task.uid)
             raise
 
-    async def _take_from_others(self, key: DeviceKey, task: _Task) -> None:
-        """See to it that nobody else has the device. Raises Refused if somebody has."""
-        while (holder := self._journal.holder(key, other_than=task.uid)) is not None:
+    async def _take_from_others(self, task: _Task) -> None:
+        """See to it that nobody else has the devices. Raises Refused if somebody has."""
+        # Whenever something was waited for, all devices are looked at again: the last look and the
+        # intent that follows are one.
+        while (found := self._held_by_others(task)) is not None:
+            key, holder = found
             if self._journal.current(holder) or self._operations.locks.busy(holder.uid):
                 verb = "is prepared" if self._journal.current(holder) else "is being prepared"
                 message = f"{verb} for claim {holder}, which has not been unprepared"
@@ -324,6 +329,14 @@ class Preparation:
             # It was interrupted, or made ready before the machine was restarted: nobody uses it.
             async with self._operations.locks.hold(holder.uid):
                 await self._release(holder, task.deadline)
+
+    def _held_by_others(self, task: _Task) -> tuple[DeviceKey, Entry] | None:
+        for results in task.results:
+            if not results.admin_access:
+                holder = self._journal.holder(results.key, other_than=task.uid)
+                if holder is not None:
+                    return results.key, holder
+        return None
 
     async def _commit(
         self, task: _Task, outcomes: Sequence[tuple[Results, Outcome[ContainerEdits | None]]]

@@ -352,6 +352,20 @@ def test_an_api_server_that_stays_away_is_a_transient_error(tmp_path: Path) -> N
     asyncio.run(scenario())
 
 
+def test_what_another_process_prepared_is_answered_too_when_the_api_server_is_away(
+    tmp_path: Path,
+) -> None:
+    async def scenario() -> None:
+        machine = Machine(tmp_path, claim())
+        old, new = machine.start(), machine.start()
+        await new.recover()
+        first = await prepared(old, claim())
+        machine.claims.failures = [TransportError("no route")]
+        assert await prepared(new, claim()) == first
+
+    asyncio.run(scenario())
+
+
 def test_an_api_server_that_does_not_answer_is_not_waited_for_longer_than_the_node_waits(
     tmp_path: Path,
 ) -> None:
@@ -430,6 +444,28 @@ def test_two_claims_for_one_device_in_one_request_do_not_both_get_it(tmp_path: P
         failed = [uid for uid, each in outcome.items() if isinstance(each, ClaimFailure)]
         assert len(failed) == 1
         assert "prepared for claim" in refusal(outcome[failed[0]]).message
+
+    asyncio.run(scenario())
+
+
+def test_a_device_that_is_taken_while_another_is_waited_for_is_noticed(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        stuck = claim("uid-0", result("gpu-1"))
+        both = claim("uid-1", result("gpu-0"), result("gpu-1"))
+        quick = claim("uid-2", result("gpu-0"))
+        machine = Machine(tmp_path, stuck, both, quick)
+        gate = asyncio.Event()
+        machine.driver.script["gpu-1"] = in_turn(PermanentError("no"), Edits(env=("A=b",)))
+        machine.driver.undo_script["gpu-1"] = in_turn(PermanentError("stuck"), gate.wait())
+        process = machine.start()
+        await prepared(process, stuck)
+        slow = asyncio.create_task(prepared(process, both))
+        await settle()
+        assert devices((await prepared(process, quick))["uid-2"])
+        gate.set()
+        failure = refusal((await slow)["uid-1"])
+        assert "is prepared for claim default/claim-of-uid-2" in failure.message
+        assert machine.driver.held == {"gpu-0": "uid-2"}
 
     asyncio.run(scenario())
 
@@ -880,6 +916,29 @@ def test_a_broken_device_is_made_known_before_the_node_hears_of_it(tmp_path: Pat
         await prepared(process, one)
         await prepared(process, one)
         assert noting.heard[2:] == ["prepared uid-1 anew", "prepared uid-1"]
+
+    asyncio.run(scenario())
+
+
+def test_many_broken_devices_are_made_known_at_once(tmp_path: Path) -> None:
+    class Slow(Noting):
+        async def device_failed(self, key: DeviceKey, message: str) -> None:
+            await machine.clock.sleep(3)
+            await super().device_failed(key, message)
+
+    machine = Machine(tmp_path)
+
+    async def scenario() -> None:
+        names = [f"gpu-{n}" for n in range(20)]
+        one = claim("uid-1", *map(result, names))
+        machine.claims.add(one)
+        machine.observer = noting = Slow()
+        machine.driver.script = dict.fromkeys(names, raising(DeviceFailed("dead")))
+        working = asyncio.create_task(prepared(machine.start(), one))
+        await settle(1000)
+        await pass_time(machine.clock, 4)
+        await working
+        assert len(noting.heard) == 21
 
     asyncio.run(scenario())
 
