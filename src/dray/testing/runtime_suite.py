@@ -311,8 +311,13 @@ class RuntimeSuite:
 
     def test_what_ignores_its_stop_signal_is_killed(self) -> None:
         async def steps(runtime: Runtime, sandbox: Sandbox) -> None:
-            script = "trap '' TERM; while :; do sleep 1000; done"
-            container_id = await self.start(runtime, sandbox, self.config("sh", "-c", script))
+            script = "trap '' TERM; read word; echo up; while :; do sleep 1000; done"
+            config = replace(self.config("sh", "-c", script), stdin=True)
+            container_id = await self.start(runtime, sandbox, config)
+            session = await runtime.open_session(container_id, SessionConfig(stdin=True))
+            await session.write(b"word\n")
+            assert await session.read() == (1, b"up\n")
+            await session.close()
             await runtime.stop_container(container_id, SOON_SECONDS)
             assert (await find(runtime, container_id)).exit_code == 137
 

@@ -112,12 +112,8 @@ class KubeletAPI:
 
     async def start(self) -> None:
         """Listen. Raises ConfigurationError when the address cannot be had."""
+        await self._listener.start()
         self._watch.open()
-        try:
-            await self._listener.start()
-        except BaseException:
-            self._watch.close()
-            raise
 
     async def stop(self, grace_seconds: float = 0.0) -> None:
         """Stop listening, and let go of whoever is connected."""

@@ -15,7 +15,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Coroutine
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -177,18 +177,17 @@ class ProcessContainer:
 
     async def connect(self) -> socket.socket:
         """A connection to its supervisor. Raises OSError."""
-        directory = os.open(self.directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        connection.setblocking(False)
-        try:
-            # By way of the open directory: the path of a socket may have 107 bytes only.
-            path = f"/proc/self/fd/{directory}/{SOCKET}"
-            await asyncio.get_running_loop().sock_connect(connection, path)
-        except BaseException:
-            connection.close()
-            raise
-        finally:
-            os.close(directory)
+        with ExitStack() as stack:
+            directory = os.open(self.directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+            stack.callback(os.close, directory)
+            connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            with ExitStack() as unless_connected:
+                unless_connected.callback(connection.close)
+                connection.setblocking(False)
+                # By way of the open directory: the path of a socket may have 107 bytes only.
+                path = f"/proc/self/fd/{directory}/{SOCKET}"
+                await asyncio.get_running_loop().sock_connect(connection, path)
+                unless_connected.pop_all()
         return connection
 
     def close(self) -> None:

@@ -136,6 +136,9 @@ class ProcessRuntime:
         self._containers.clear()
         self._sandboxes.clear()
         self._state = None
+        if self._cgroups is not None:
+            self._cgroups.close()
+            self._cgroups = None
 
     @property
     def cdi_problems(self) -> dict[str, str]:

@@ -102,13 +102,12 @@ class CommandSession:
         return await asyncio.shield(self._exit)
 
     async def close(self) -> None:
-        # Its group, as long as the pid is its own.
-        if self._process.returncode is None and self._identity is not None:
-            if identify(self._process.pid) == self._identity:
+        # Its group, if it has one by now, as long as the pid is its own. Not by Process.kill, which
+        # may reap it, and then asyncio never learns how it ended.
+        if self._identity is not None and identify(self._process.pid) == self._identity:
+            for send in (os.killpg, os.kill):
                 with suppress(ProcessLookupError, PermissionError):
-                    os.killpg(self._process.pid, signal.SIGKILL)
-            with suppress(ProcessLookupError):
-                self._process.kill()
+                    send(self._process.pid, signal.SIGKILL)
         await self._exit
         self._unread.clear()
         for descriptor in list(self._outputs):

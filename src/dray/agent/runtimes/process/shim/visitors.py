@@ -34,6 +34,8 @@ VISITORS_MAX = 32
 
 # Output that waits for one who attached: behind by more than this, they are not reading.
 BEHIND_BYTES_MAX = 1024 * 1024
+# How long one who is behind may take to catch up when the container has ended.
+FAREWELL_SECONDS = 30
 # Input that waits for the container: beyond it, visitors wait instead.
 INPUT_BYTES_MAX = 64 * 1024
 
@@ -68,15 +70,20 @@ class Visitors:
         self._host.watch(listener.fileno(), select.POLLIN, self._accept)
 
     def close(self) -> None:
-        """Say goodbye, after giving each what it may still take without waiting."""
+        """Say goodbye. Whoever is behind gets the rest from a copy of this process.
+
+        Nobody learns of the container's end later because somebody reads slowly.
+        """
         if self._listener is not None:
             self._listener.close()
-        for visitor in list(self._visitors.values()):
-            if visitor.behind:
-                # Nobody else is served any more: a moment for each is no loss.
-                visitor.socket.settimeout(1)
+        behind = [visitor for visitor in self._visitors.values() if visitor.behind]
+        if behind and not os.fork():
+            for visitor in behind:
+                visitor.socket.settimeout(FAREWELL_SECONDS)
                 with suppress(OSError):
                     visitor.socket.sendall(visitor.behind)
+            os._exit(0)
+        for visitor in self._visitors.values():
             visitor.socket.close()
         self._visitors.clear()
 

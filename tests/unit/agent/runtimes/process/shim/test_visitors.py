@@ -97,6 +97,23 @@ def test_one_who_does_not_read_is_left_behind_and_holds_nobody_up() -> None:
     asyncio.run(main())
 
 
+def test_one_who_reads_late_gets_all_of_it_and_delays_no_end() -> None:
+    async def main() -> None:
+        async with host() as here:
+            script = "read word; head -c 900000 /dev/zero"
+            container_id = await here.start("sh", "-c", script, stdin=True)
+            late = await here.runtime.open_session(container_id, TYPING)
+            await late.write(b"go\n")
+            await here.ended(container_id)
+            size = 0
+            while (piece := await late.read())[0]:
+                size += len(piece[1])
+            assert size == 900_000
+            await late.close()
+
+    asyncio.run(main())
+
+
 def test_what_is_no_frame_ends_the_visit_alone() -> None:
     async def main() -> None:
         async with host() as here:
