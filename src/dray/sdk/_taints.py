@@ -196,7 +196,8 @@ class Taints:
 
     def _next_publication(self) -> float:
         if self._published_at is None:
-            return self._clock.monotonic()
+            # Not the time it is: read a moment after `now`, that would always be still to come.
+            return float("-inf")
         return self._published_at + PUBLISH_GAP_SECONDS
 
     def _publish(self) -> None:

@@ -267,3 +267,24 @@ def test_pools_by_name_are_tainted_by_name() -> None:
     plain, tainted = fixture.taints.apply(Inventory(pools), "n").pools
     assert plain is pools[0]
     assert tainted.devices[0].taints
+
+
+class _Ticking(FakeClock):
+    """Time passes between two readings, as it does on a machine."""
+
+    def monotonic(self) -> float:
+        self._elapsed_seconds += 1e-6
+        return super().monotonic()
+
+
+def test_the_first_taint_is_published_on_a_clock_that_moves() -> None:
+    async def scenario() -> None:
+        fixture = Fixture()
+        fixture.clock = _Ticking()
+        fixture.taints = Taints(clock=fixture.clock, on_change=fixture._publish, policy=POLICY)
+        async with fixture.running():
+            fixture.taints.hear([UNHEALTHY])
+            await settle()
+            assert fixture.publications == 1
+
+    asyncio.run(scenario())
