@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 UV := $(shell command -v uv 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv check test quick interop durability fuzz demo bench fmt docs proto oracle clean
+.PHONY: help venv check test quick interop durability chaos fuzz demo bench fmt docs proto oracle clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -44,11 +44,15 @@ interop: venv ## Compare the server with a real one, and drive it with real clie
 	$(BIN)/python -m tests.interop.live --seed 1 hostile sequences
 	$(BIN)/python -m tests.interop.clients
 	$(BIN)/python -m tests.interop.kubectl
+	$(BIN)/python -m tests.interop.kubelet
 
 durability: venv ## Kill, cut off and corrupt stores many times over
 	DRAY_DURABILITY_KILLS=300 DRAY_DURABILITY_SERVER_KILLS=300 \
 	DRAY_DURABILITY_POWER_FAILURES=2000 DRAY_DURABILITY_FLIPS=1000 \
 	  $(BIN)/python -m pytest tests/e2e/test_store_durability.py tests/e2e/test_server_durability.py
+
+chaos: venv ## Kill agents and drivers many times over while pods come and go
+	DRAY_CHAOS_KILLS=500 $(BIN)/python -m pytest -s tests/e2e/test_node_crashes.py
 
 fuzz: venv ## Requests made from our OpenAPI documents, and damaged copies of recorded ones
 	$(PYTHON) -m venv .fuzz
