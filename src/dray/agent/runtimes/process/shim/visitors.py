@@ -196,6 +196,8 @@ class Visitors:
 
     def _push(self) -> None:
         """Give the container what it takes now; the rest when it takes more."""
+        if self._input < 0:
+            return  # closed since somebody began to wait for room
         try:
             taken = os.write(self._input, self._input_pending) if self._input_pending else 0
         except BlockingIOError:
@@ -206,13 +208,11 @@ class Visitors:
             taken = 0
         was_full = len(self._input_pending) >= INPUT_BYTES_MAX
         del self._input_pending[:taken]
+        if was_full:
+            self._watch_all()  # who had to wait may go on, or the other way round
         if self._input_pending:
             self._wait_for_room()
-            if len(self._input_pending) >= INPUT_BYTES_MAX:
-                self._watch_all()
             return
-        if was_full:
-            self._watch_all()
         if self._input_ends and not self._input_is_terminal:
             os.close(self._input)
             self._input = -1

@@ -52,10 +52,27 @@ def test_a_stdin_for_one_visit_ends_with_it() -> None:
                     seen = b""
                     while (piece := await session.read())[0]:
                         seen += piece[1]
+                    assert len(seen) == len(data)
                     assert seen == data
                     assert await session.wait() == 0
                 await session.close()
                 assert (await here.ended(container_id)).exit_code == 0
+
+    asyncio.run(main())
+
+
+def test_much_input_waits_for_the_container_and_all_of_it_arrives() -> None:
+    async def main() -> None:
+        async with host() as here:
+            out = here.directory / "out"
+            container_id = await here.start("sh", "-c", f"cat > {out}", stdin=True, stdin_once=True)
+            session = await here.runtime.open_session(container_id, TYPING)
+            data = bytes(range(256)) * 8000
+            await session.write(data)
+            await session.write(b"")
+            assert await session.wait() == 0
+            assert out.read_bytes() == data
+            await session.close()
 
     asyncio.run(main())
 
