@@ -42,6 +42,10 @@ _log = logging.getLogger(__name__)
 
 COMPONENT: Final = "kubelet"
 
+# Plugins end calls that take too long, and learn from it that they hang: they must be the first.
+# Claims have a deadline of their own, for whatever else may keep an answer from arriving.
+CALL_GRACE_SECONDS: Final = 1.0
+
 
 class Agent:
     """One node's agent. `run` is its whole life; pods go on running without it."""
@@ -83,7 +87,7 @@ class Agent:
             node_name=settings.node_name,
             clock=clock,
             entropy=entropy,
-            call_timeout_seconds=settings.call_timeout_seconds,
+            call_timeout_seconds=settings.call_timeout_seconds + CALL_GRACE_SECONDS,
             observer=self.metrics,
             on_event=self._node_event,
         )

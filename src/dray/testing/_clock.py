@@ -27,6 +27,13 @@ class FakeClock:
     def monotonic(self) -> float:
         return self._elapsed_seconds
 
+    @property
+    def next_wake(self) -> float | None:
+        """When somebody who sleeps is to wake, by the monotonic clock; None if nobody sleeps."""
+        while self._sleepers and self._sleepers[0][2].done():
+            heapq.heappop(self._sleepers)  # whoever slept was cancelled
+        return self._sleepers[0][0] if self._sleepers else None
+
     async def sleep(self, seconds: float) -> None:
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         wake_at = self._elapsed_seconds + max(seconds, 0.0)

@@ -45,3 +45,20 @@ def test_a_cancelled_sleeper_is_no_obstacle() -> None:
         clock.advance(2)
 
     asyncio.run(scenario())
+
+
+def test_the_clock_knows_when_the_next_sleeper_wakes() -> None:
+    async def scenario() -> None:
+        clock = FakeClock()
+        assert clock.next_wake is None
+        long, short = (asyncio.ensure_future(clock.sleep(seconds)) for seconds in (7, 2))
+        await asyncio.sleep(0)
+        assert clock.next_wake == 2
+        short.cancel()
+        await asyncio.sleep(0)
+        assert clock.next_wake == 7, "who was cancelled does not wake"
+        clock.advance(7)
+        await long
+        assert clock.next_wake is None
+
+    asyncio.run(scenario())

@@ -178,7 +178,9 @@ def _tell(failures: Sequence[ClaimFailure]) -> str:
     told = []
     for failure in failures:
         where = f"driver {failure.driver}: " if failure.driver else ""
-        where += f"ResourceClaim {failure.claim.namespace}/{failure.claim.name}: "
+        # What a driver says of claims that nobody asked for is about none of them.
+        if failure.claim.name:
+            where += f"ResourceClaim {failure.claim.namespace}/{failure.claim.name}: "
         devices = "; ".join(
             f"device {device.pool}/{device.device}: {device.message}" for device in failure.devices
         )

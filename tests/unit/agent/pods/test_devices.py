@@ -139,3 +139,12 @@ def test_what_a_pod_still_holds_is_given_back_whatever_its_spec_says() -> None:
     bare = Pod(metadata=ObjectMeta(name="web", uid="uid"))
     assert asyncio.run(found.keeper.release(bare))
     assert found.claims.calls[-1] == "unprepare web"
+
+
+def test_a_failure_of_no_claim_names_none() -> None:
+    found = Set()
+    nobodys = ClaimFailure(ClaimName("", "", "?"), "unknown claim", "gpu.dev")
+    found.claims.prepare_failures = [PrepareFailed("no", [nobodys])]
+    assert not asyncio.run(found.keeper.prepare(POD))
+    (condition,) = found.keeper.conditions
+    assert condition.message.startswith("driver gpu.dev: unknown claim (attempt 1,")
