@@ -156,7 +156,7 @@ class PodManager:
     async def _recover(self) -> None:
         while True:
             try:
-                states = await self._observer.observe_all()
+                look = await self._observer.look()
                 break
             except RuntimeFailed as error:
                 _log.warning("cannot look at containers, asking again: %s", error)
@@ -164,9 +164,9 @@ class PodManager:
         self._recovered = True
         for pod in self._pods.values():
             self._pod_changed(None, pod)
-        for identity, state in states.items():
+        for identity in look.pods:
             if identity.uid not in self._workers:
-                self._end_orphan(identity, state)
+                self._end_orphan(identity, look.state(identity.uid))
 
     def _pod_changed(self, before: Pod | None, now: Pod | None) -> None:
         if not self._recovered:
@@ -228,22 +228,17 @@ class PodManager:
             self._heard.clear()
             dirty, self._dirty = self._dirty, set()
             try:
-                states = await self._observer.observe_all()
+                look = await self._observer.look()
             except RuntimeFailed as error:
                 _log.warning("cannot look at containers: %s", error)
                 self._dirty |= dirty
                 await self._around.clock.sleep(RUNTIME_RETRY_SECONDS)
                 self._heard.set()
                 continue
-            for identity, state in states.items():
-                worker = self._workers.get(identity.uid)
-                if worker is not None and identity.uid in dirty:
-                    worker.observed(state)
-                    dirty.discard(identity.uid)
             for uid in dirty:
                 worker = self._workers.get(uid)
                 if worker is not None:
-                    worker.observed(PodState())
+                    worker.observed(look.state(uid))
 
     def _plugin_changed(self, change: PluginChange) -> None:
         if change.change in (Change.REGISTERED, Change.CONNECTED):

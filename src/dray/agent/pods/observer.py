@@ -8,10 +8,9 @@ count: whoever just started a container must see it. Upstream counterpart: pkg/k
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 
-from dray.agent.pods.pod_state import NOTHING, PodState, states_by_pod
-from dray.agent.runtimes.runtime import PodIdentity, Runtime
+from dray.agent.pods.pod_state import Look, PodState
+from dray.agent.runtimes.runtime import Runtime
 
 __all__ = ["Observer"]
 
@@ -22,24 +21,26 @@ class Observer:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._looking = asyncio.Lock()
-        self._states: Mapping[PodIdentity, PodState] = {}
+        self._look = Look()
         # Looks are numbered; one is done once its number is.
         self._begun = 0
         self._done = 0
 
-    async def observe(self, pod: PodIdentity) -> PodState:
+    async def observe(self, uid: str) -> PodState:
         """What there is of a pod now."""
-        return (await self.observe_all()).get(pod, NOTHING)
+        return (await self.look()).state(uid)
 
-    async def observe_all(self) -> Mapping[PodIdentity, PodState]:
+    async def look(self) -> Look:
         """What there is of every pod now."""
         enough = self._begun + 1
         async with self._looking:
             if self._done < enough:
+                # A runtime in memory answers at once: let others who would look now come along.
+                await asyncio.sleep(0)
                 self._begun += 1
                 number = self._begun
                 sandboxes = await self._runtime.list_sandboxes()
                 containers = await self._runtime.list_containers()
-                self._states = states_by_pod(sandboxes, containers)
+                self._look = Look(sandboxes, containers)
                 self._done = number
-            return self._states
+            return self._look

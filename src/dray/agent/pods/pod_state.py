@@ -6,14 +6,14 @@ pkg/kubelet/container/runtime.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
 from dray.agent.runtimes.runtime import Container, ContainerState, PodIdentity, Sandbox
 
-__all__ = ["NOTHING", "PodState", "states_by_pod"]
+__all__ = ["NOTHING", "Look", "PodState"]
 
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 
@@ -79,17 +79,29 @@ class PodState:
 NOTHING: Final = PodState()
 
 
-def states_by_pod(
-    sandboxes: Iterable[Sandbox], containers: Iterable[Container]
-) -> Mapping[PodIdentity, PodState]:
-    """What the runtime lists, sorted by pods."""
-    boxes: dict[PodIdentity, list[Sandbox]] = {}
-    inside: dict[PodIdentity, list[Container]] = {}
-    for sandbox in sandboxes:
-        boxes.setdefault(sandbox.pod, []).append(sandbox)
-    for container in containers:
-        inside.setdefault(container.pod, []).append(container)
-    return {
-        pod: PodState.of(boxes.get(pod, ()), inside.get(pod, ()))
-        for pod in (*boxes, *(pod for pod in inside if pod not in boxes))
-    }
+class Look:
+    """What the runtime listed at one moment, by pods; sorted only for those who are asked about."""
+
+    def __init__(
+        self, sandboxes: Iterable[Sandbox] = (), containers: Iterable[Container] = ()
+    ) -> None:
+        self._pods: dict[str, PodIdentity] = {}
+        self._sandboxes: dict[str, list[Sandbox]] = {}
+        self._containers: dict[str, list[Container]] = {}
+        for sandbox in sandboxes:
+            self._pods[sandbox.pod.uid] = sandbox.pod
+            self._sandboxes.setdefault(sandbox.pod.uid, []).append(sandbox)
+        for container in containers:
+            self._pods.setdefault(container.pod.uid, container.pod)
+            self._containers.setdefault(container.pod.uid, []).append(container)
+
+    @property
+    def pods(self) -> Collection[PodIdentity]:
+        """Pods of which there is anything."""
+        return self._pods.values()
+
+    def state(self, uid: str) -> PodState:
+        """What there is of a pod."""
+        if uid not in self._pods:
+            return NOTHING
+        return PodState.of(self._sandboxes.get(uid, ()), self._containers.get(uid, ()))

@@ -18,7 +18,7 @@ from dray.api.core import (
     PodCondition,
     PodStatus,
 )
-from dray.api.wire import Struct, replace
+from dray.api.wire import replace
 
 __all__ = ["DEVICE_FAILED", "status_patch", "without_devices"]
 
@@ -42,7 +42,7 @@ _ADDRESSES: Final = {"host_ips": "hostIPs", "pod_ips": "podIPs"}
 
 
 def status_patch(stored: PodStatus, wanted: PodStatus) -> dict[str, Any]:
-    """The members of `status` to send; none if nothing differs."""
+    """The members of `status` to send, structs among them; none if nothing differs."""
     patch: dict[str, Any] = {}
     for name, member in _PLAIN.items():
         value = getattr(wanted, name)
@@ -53,11 +53,11 @@ def status_patch(stored: PodStatus, wanted: PodStatus) -> dict[str, Any]:
     for name, member in _CONTAINERS.items():
         value = getattr(wanted, name)
         if value != getattr(stored, name):
-            patch[member] = _plain(value) or None
+            patch[member] = value or None
     for name, member in _ADDRESSES.items():
         value = getattr(wanted, name)
         if value != getattr(stored, name):
-            patch[member] = [*_plain(value), {"$patch": "replace"}]
+            patch[member] = [*value, {"$patch": "replace"}]
     conditions = _changed(stored.conditions, wanted.conditions)
     if conditions:
         patch["conditions"] = conditions
@@ -96,7 +96,3 @@ def _is_own(condition: PodCondition) -> bool:
     return condition.type in OWN_TYPES or (
         condition.type == POD_CONDITION_DISRUPTION_TARGET and condition.reason == DEVICE_FAILED
     )
-
-
-def _plain(structs: Sequence[Struct]) -> list[dict[str, Any]]:
-    return [to_builtins(struct) for struct in structs]

@@ -24,7 +24,7 @@ from dray.agent.pods.backoff import RetrySchedule
 from dray.agent.pods.checks import Checker
 from dray.agent.pods.collaborators import NORMAL, WARNING
 from dray.agent.pods.conditions import ALL_CONTAINERS_RESTARTING
-from dray.agent.pods.container_config import identity_of, sandbox_config
+from dray.agent.pods.container_config import sandbox_config
 from dray.agent.pods.container_statuses import ContainerFacts
 from dray.agent.pods.devices import DeviceKeeper
 from dray.agent.pods.hooks import Hooks
@@ -257,7 +257,7 @@ class PodWorker:
             await within(self._around.clock, max(left, 0.0), self._wake.wait())
 
     async def _look(self) -> None:
-        self._take(await self._around.observer.observe(identity_of(self._pod)))
+        self._take(await self._around.observer.observe(self._pod.metadata.uid))
         self.report()
 
     def _take(self, state: PodState) -> None:
@@ -302,7 +302,6 @@ class PodWorker:
             if not await self._take_steps(steps):
                 self.report()
                 return
-            await self._look()
 
     def _facts(self) -> Facts:
         results = self._prober.results if self._prober else {}
@@ -321,7 +320,7 @@ class PodWorker:
         )
 
     async def _take_steps(self, steps: Plan) -> bool:
-        """Whether anything was done."""
+        """Whether anything was done; if so, somebody has looked at it since."""
         if steps.reset:
             return await self._restart_all(steps.reset)
         self._restarting_all = False
@@ -343,13 +342,12 @@ class PodWorker:
             if seconds > 0:
                 self._alarms.append(self._around.clock.monotonic() + seconds)
                 continue
-            if await self._starter.start(self._pod, start, self._state):
-                await self._prune(start.container.name)
-            else:
+            if not await self._starter.start(self._pod, start, self._state):
                 seconds = self._starter.ready_in(self._pod, start, self._state)
                 self._alarms.append(self._around.clock.monotonic() + seconds)
             done = True
             await self._look()
+            await self._prune(start.container.name)
         return done
 
     async def _make_sandbox(self, attempt: int) -> bool:
@@ -382,6 +380,7 @@ class PodWorker:
         self._sandbox_retries.reset()
         for old in self._state.sandboxes[CONTAINERS_KEPT - 1 :]:
             await around.runtime.remove_sandbox(old.id)
+        await self._look()
         return True
 
     async def _restart_all(self, containers: Sequence[RunContainer]) -> bool:
@@ -408,11 +407,11 @@ class PodWorker:
         for container in containers:
             await self._around.runtime.stop_container(container.id, MINIMUM_GRACE_SECONDS)
             await self._around.runtime.remove_container(container.id)
+        await self._look()
         return True
 
     async def _prune(self, name: str) -> None:
         """Remove containers that nobody will ask about any more."""
-        await self._look()
         for old in self._state.history(name)[CONTAINERS_KEPT:]:
             await self._around.runtime.remove_container(old.id)
 

@@ -28,15 +28,20 @@ class SlowRuntime(MemoryRuntime):
         return found
 
 
+async def settle() -> None:
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
 def test_those_who_look_at_the_same_time_share_a_look_that_began_after_they_asked() -> None:
     async def scenario() -> None:
         runtime = SlowRuntime()
         observer = Observer(runtime)
-        first = asyncio.ensure_future(observer.observe(POD))
-        await asyncio.sleep(0)
+        first = asyncio.ensure_future(observer.observe(POD.uid))
+        await settle()
         await runtime.run_sandbox(SandboxConfig(POD, 0, "web", ""))
-        later = [asyncio.ensure_future(observer.observe(POD)) for _ in range(10)]
-        await asyncio.sleep(0)
+        later = [asyncio.ensure_future(observer.observe(POD.uid)) for _ in range(10)]
+        await settle()
         runtime.gate.set()
         # The first began to look before there was anything to see, the others did not.
         assert (await first).sandboxes == ()
@@ -51,9 +56,9 @@ def test_one_who_gives_up_leaves_the_others_their_look() -> None:
     async def scenario() -> None:
         runtime = SlowRuntime()
         observer = Observer(runtime)
-        first = asyncio.ensure_future(observer.observe(POD))
-        second = asyncio.ensure_future(observer.observe(POD))
-        await asyncio.sleep(0)
+        first = asyncio.ensure_future(observer.observe(POD.uid))
+        second = asyncio.ensure_future(observer.observe(POD.uid))
+        await settle()
         first.cancel()
         runtime.gate.set()
         assert (await second).sandboxes == ()

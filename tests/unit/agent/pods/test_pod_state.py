@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from dray.agent.pods.pod_state import PodState, states_by_pod
+from dray.agent.pods.pod_state import NOTHING, Look, PodState
 from dray.agent.runtimes.runtime import Container, ContainerState, PodIdentity, Sandbox
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -47,6 +47,7 @@ def test_active_containers_are_those_of_the_present_sandbox() -> None:
 
 
 def test_a_listing_is_sorted_by_pods_also_containers_without_sandbox() -> None:
-    states = states_by_pod([box(0, ready=True)], [container("x", 0, "other-0", OTHER)])
-    assert set(states) == {POD, OTHER}
-    assert states[OTHER].latest("x") is not None
+    look = Look([box(0, ready=True)], [container("x", 0, "other-0", OTHER)])
+    assert set(look.pods) == {POD, OTHER}
+    assert look.state(OTHER.uid).latest("x") is not None
+    assert look.state("nobody") is NOTHING

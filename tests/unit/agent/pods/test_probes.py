@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dray.agent.pods.checks import Checker
-from dray.agent.pods.pod_state import PodState, states_by_pod
+from dray.agent.pods.pod_state import Look, PodState
 from dray.agent.pods.probe_results import ProbeResults
 from dray.agent.pods.probes import Prober, Tally
 from dray.agent.runtimes.memory import MemoryRuntime
@@ -74,7 +74,7 @@ class Set:
     async def state(self) -> PodState:
         sandboxes = await self.runtime.list_sandboxes()
         containers = await self.runtime.list_containers()
-        return states_by_pod(sandboxes, containers)[ID]
+        return Look(sandboxes, containers).state(ID.uid)
 
     async def start(self) -> str:
         config = SandboxConfig(ID, 0, "p", "", annotations=self.annotations)

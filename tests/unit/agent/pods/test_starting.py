@@ -12,7 +12,7 @@ from dray.agent.pods.container_statuses import Waiting
 from dray.agent.pods.devices import DeviceKeeper
 from dray.agent.pods.hooks import Hooks
 from dray.agent.pods.plan import Kind, Start
-from dray.agent.pods.pod_state import PodState, states_by_pod
+from dray.agent.pods.pod_state import Look, PodState
 from dray.agent.pods.starting import ConfigFailed, Starter, pod_text
 from dray.agent.runtimes.memory import MemoryRuntime
 from dray.agent.runtimes.runtime import (
@@ -70,7 +70,7 @@ class Set:
     async def state(self) -> PodState:
         await self.runtime.run_sandbox(SandboxConfig(ID, 0, "web", ""))
         sandboxes = await self.runtime.list_sandboxes()
-        return states_by_pod(sandboxes, await self.runtime.list_containers())[ID]
+        return Look(sandboxes, await self.runtime.list_containers()).state(ID.uid)
 
     async def start(self, container: Container, attempt: int = 0) -> bool:
         start = Start(container, Kind.MAIN, attempt)

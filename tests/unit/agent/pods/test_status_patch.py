@@ -65,7 +65,7 @@ def test_addresses_are_replaced_not_merged() -> None:
     wanted = replace(STORED, pod_ips=(PodIP(ip="10.0.0.2"),), pod_ip="10.0.0.2")
     assert status_patch(STORED, wanted) == {
         "podIP": "10.0.0.2",
-        "podIPs": [{"ip": "10.0.0.2"}, {"$patch": "replace"}],
+        "podIPs": [PodIP(ip="10.0.0.2"), {"$patch": "replace"}],
     }
 
 

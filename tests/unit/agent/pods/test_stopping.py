@@ -10,7 +10,7 @@ import pytest
 from dray.agent.pods.checks import Checker
 from dray.agent.pods.hooks import Hooks
 from dray.agent.pods.plan import Kill, KillReason
-from dray.agent.pods.pod_state import states_by_pod
+from dray.agent.pods.pod_state import Look
 from dray.agent.pods.stopping import Stopper, grace_of
 from dray.agent.runtimes.failures import RuntimeFailed
 from dray.agent.runtimes.memory import MemoryRuntime
@@ -60,7 +60,7 @@ async def prepared(runtime: WatchedRuntime, *names: str) -> Any:
     for name in names:
         container_id = await runtime.create_container(box, ContainerConfig(name, 0, "i"))
         await runtime.start_container(container_id)
-    return states_by_pod([box], await runtime.list_containers())[ID]
+    return Look([box], await runtime.list_containers()).state(ID.uid)
 
 
 def stopper(runtime: WatchedRuntime, events: Recorder) -> Stopper:
