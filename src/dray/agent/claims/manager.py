@@ -19,7 +19,7 @@ from dray.agent.claims.cdi import cdi_devices
 from dray.agent.claims.checkpoint import CheckpointFile, CheckpointUnwritable, NoCheckpoint
 from dray.agent.claims.claim_info import ClaimInfo, ClaimKey
 from dray.agent.claims.conditions import ClaimPatcher, ConditionWriter
-from dray.agent.claims.failures import ClaimFailure, UnprepareFailed, summary
+from dray.agent.claims.failures import ClaimFailure, ErrorClass, UnprepareFailed, summary
 from dray.agent.claims.fetching import ClaimReader, Fetcher
 from dray.agent.claims.locks import ClaimLocks
 from dray.agent.claims.metrics import (
@@ -47,6 +47,9 @@ READ_TIMEOUT_SECONDS: Final = 30.0
 
 # How often claims of pods that are no more are looked for, as a kubelet does.
 RECONCILE_SECONDS: Final = 60.0
+
+# How soon it is asked again which pods there are, as long as nobody knows: a node that starts.
+RECOVERY_SECONDS: Final = 1.0
 
 # How many vanished pods are given back at once: one hung driver must not hold up all of them.
 _VANISHED_AT_ONCE: Final = 8
@@ -200,21 +203,28 @@ class ClaimManager:
         return failures
 
     async def run(self, active_pod_uids: Callable[[], Collection[str] | None]) -> None:
-        """Reconcile every minute, and write conditions of claims.
+        """Reconcile every minute, sooner after a failure, and write conditions of claims.
 
         `active_pod_uids` says which pods may still run here, those that are about to end included,
         or None while that is not known yet.
         """
         async with asyncio.TaskGroup() as group:
             group.create_task(self._conditions.run())
+            attempt = 0
             while True:
                 active = active_pod_uids()
-                if active is not None and (failures := await self.reconcile(active)):
+                if active is None:
+                    await self._clock.sleep(RECOVERY_SECONDS)
+                    continue
+                failures = await self.reconcile(active)
+                attempt = attempt + 1 if failures else 0
+                if attempt > 1:  # at first, drivers may not be back themselves
                     self._on_event(
                         "FailedUnprepareDynamicResources",
                         f"claims of pods that are gone are still prepared: {summary(failures)}",
                     )
-                await self._clock.sleep(RECONCILE_SECONDS)
+                again = self.retries.delay_seconds(ErrorClass.TRANSIENT, attempt)
+                await self._clock.sleep(again if attempt and again else RECONCILE_SECONDS)
 
     async def _unprepare(self, pod: Pod) -> None:
         unknown = self.needs_rebuild and not self._cache.of_pod(pod.metadata.uid)
