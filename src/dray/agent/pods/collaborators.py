@@ -6,7 +6,7 @@ share it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Protocol, TypeVar
 
 from dray.agent.claims.claim_info import ClaimInfo
@@ -79,6 +79,10 @@ class Health(Protocol):
 
     def forget(self, pod_uid: str) -> None:
         """The pod is gone."""
+        ...
+
+    def retain(self, pod_uids: Collection[str]) -> None:
+        """All other pods are gone."""
         ...
 
 

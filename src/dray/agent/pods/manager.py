@@ -167,6 +167,10 @@ class PodManager:
         for identity in look.pods:
             if identity.uid not in self._workers:
                 self._end_orphan(identity, look.state(identity.uid))
+        # What else was kept is of pods that went while no agent was there, before they ran.
+        known = frozenset(self._workers)
+        self._around.health.retain(known)
+        await self._around.storage.retain(known)
 
     def _pod_changed(self, before: Pod | None, now: Pod | None) -> None:
         if not self._recovered:

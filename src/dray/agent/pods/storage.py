@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+from collections.abc import Collection
 from pathlib import Path
 
 from dray.agent.pods.collaborators import API
@@ -53,6 +54,16 @@ class PodStorage:
         self._tokens.forget(pod_uid)
         await _remove(self._root / "pods" / pod_uid)
 
+    async def retain(self, pod_uids: Collection[str]) -> None:
+        # What is there when this is called: a pod that comes later may make its own meanwhile.
+        try:
+            found = sorted(os.listdir(self._root / "pods"))
+        except FileNotFoundError:
+            return
+        for name in found:
+            if name not in pod_uids:
+                await _remove(self._root / "pods" / name)
+
     def refreshes(self, pod: Pod) -> bool:
         return refreshes(pod)
 
@@ -80,6 +91,9 @@ class NoStorage:
         pass
 
     async def tear_down(self, pod_uid: str) -> None:
+        pass
+
+    async def retain(self, pod_uids: Collection[str]) -> None:
         pass
 
     def refreshes(self, pod: Pod) -> bool:  # noqa: ARG002 - nobody would see it

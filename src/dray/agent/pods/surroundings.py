@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -32,6 +33,10 @@ class Storage(Protocol):
 
     async def tear_down(self, pod_uid: str) -> None:
         """Remove everything."""
+        ...
+
+    async def retain(self, pod_uids: Collection[str]) -> None:
+        """Remove everything of all other pods."""
         ...
 
     def refreshes(self, pod: Pod) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -72,6 +72,7 @@ class FakeHealth:
         self.found: dict[str, tuple[ResourceStatus, ...]] = {}
         self.frozen: list[str] = []
         self.forgotten: list[str] = []
+        self.retained: Collection[str] | None = None
         self._listeners: list[Callable[[frozenset[str]], None]] = []
 
     def statuses(self, pod: Pod, container_name: str) -> tuple[ResourceStatus, ...]:
@@ -85,6 +86,9 @@ class FakeHealth:
 
     def forget(self, pod_uid: str) -> None:
         self.forgotten.append(pod_uid)
+
+    def retain(self, pod_uids: Collection[str]) -> None:
+        self.retained = pod_uids
 
     def change(self, uid: str) -> None:
         for listener in self._listeners:
@@ -138,6 +142,7 @@ class FakeStorage:
     def __init__(self) -> None:
         self.failures: list[ConfigFailed] = []
         self.torn_down: list[str] = []
+        self.retained: Collection[str] | None = None
 
     async def set_up(self, pod: Pod) -> None:
         if self.failures:
@@ -151,6 +156,9 @@ class FakeStorage:
 
     async def tear_down(self, pod_uid: str) -> None:
         self.torn_down.append(pod_uid)
+
+    async def retain(self, pod_uids: Collection[str]) -> None:
+        self.retained = pod_uids
 
     def last_words(self, pod: Pod, container: RunContainer) -> str:
         return ""

@@ -94,6 +94,20 @@ def test_what_runs_for_a_pod_that_is_gone_is_ended_and_gives_back_its_devices() 
     play(scenario)
 
 
+def test_what_is_kept_of_pods_that_nobody_knows_goes_when_an_agent_starts() -> None:
+    async def scenario(stage: Stage) -> None:
+        await stage.settle()
+        assert stage.health.retained == stage.storage.retained == frozenset()
+        pod = await stage.add(make_pod())
+        await stage.until("web", is_running)
+        await stage.stop()
+        await stage.start()
+        await stage.settle()
+        assert stage.health.retained == stage.storage.retained == {pod.metadata.uid}
+
+    play(scenario)
+
+
 def test_a_pod_deleted_meanwhile_is_ended_gracefully() -> None:
     async def scenario(stage: Stage) -> None:
         await stage.add(make_pod(resource_claims=CLAIMS))

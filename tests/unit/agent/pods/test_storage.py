@@ -62,6 +62,15 @@ def test_volumes_go_when_the_pod_is_over_and_messages_when_it_is_gone(tmp_path: 
     asyncio.run(files.tear_down("uid"))
 
 
+def test_files_of_pods_that_nobody_knows_go(tmp_path: Path) -> None:
+    files = storage(tmp_path)
+    asyncio.run(files.retain(()))
+    asyncio.run(files.set_up(POD))
+    (tmp_path / "pods" / "another" / "volumes").mkdir(parents=True)
+    asyncio.run(files.retain({"uid"}))
+    assert [path.name for path in (tmp_path / "pods").iterdir()] == ["uid"]
+
+
 def test_the_log_speaks_for_a_container_that_failed_without_a_word(tmp_path: Path) -> None:
     files = storage(tmp_path)
     log = tmp_path / "2.log"
