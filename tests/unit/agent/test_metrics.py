@@ -12,7 +12,7 @@ def test_buckets_are_upstreams() -> None:
 
 def test_names_and_labels_are_upstreams() -> None:
     metrics = AgentMetrics()
-    metrics.observe_call("gpu.example.com", "/v1.DRAPlugin/NodePrepareResources", "OK", 0.2)
+    metrics.observe_call("gpu.example.com", "P", "OK", 0.2)
     metrics.operation("PrepareResources", 0.3, is_error=True)
     metrics.skipped("NodePrepareResources", "gpu.example.com")
     metrics.skipped("NodeUnprepareResources", "net.example.com")
@@ -22,10 +22,9 @@ def test_names_and_labels_are_upstreams() -> None:
         pods_count=3,
     ).decode()
     for line in (
-        'dra_grpc_operations_duration_seconds_count{driver_name="gpu.example.com",'
-        'method_name="/v1.DRAPlugin/NodePrepareResources",grpc_status_code="OK"} 1',
-        'dra_operations_duration_seconds_count{operation_name="PrepareResources",'
-        'is_error="true"} 1',
+        'dra_grpc_operations_duration_seconds_count{driver_name="gpu.example.com",method_name="P",'
+        + 'grpc_status_code="OK"} 1',
+        'dra_operations_duration_seconds_count{operation_name="PrepareResources",is_error="true"} 1',
         'dra_resource_claims_in_use{driver_name="<any>"} 2',
         'dra_node_prepare_skips_total{driver_name="gpu.example.com"} 1',
         'dra_node_unprepare_skips_total{driver_name="net.example.com"} 1',
