@@ -26,6 +26,6 @@ __all__ = [
 
 
 def driver_factory(file: Path | None) -> Callable[[], SimulatedDriver]:
-    """Drivers of the fleet in a file, one for each node."""
+    """Drivers of the fleet in a file, one for each node, that spare the process they are in."""
     fleet = default_fleet() if file is None else load_fleet(file)
-    return lambda: SimulatedDriver(fleet)
+    return lambda: SimulatedDriver(fleet, crash=None)

@@ -4,34 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from contextlib import AsyncExitStack
 from pathlib import Path
 
 import msgspec
 
-from dray.drivers.simulated.control import SOCKET_NAME, controlled
 from dray.drivers.simulated.driver import SimulatedDriver
-from dray.drivers.simulated.fleet import Fleet, default_fleet, load_fleet
+from dray.drivers.simulated.fleet import default_fleet, load_fleet
 from dray.sdk import ConfigurationError, run
-
-
-class _Controlled(SimulatedDriver):
-    """The driver with a socket for faults beside its own."""
-
-    def __init__(self, fleet: Fleet) -> None:
-        super().__init__(fleet)
-        self._stack = AsyncExitStack()
-
-    async def started(self) -> None:
-        await super().started()
-        # Instances of a rolling update share the directory; the one that came last is commanded.
-        if self.context.directory is not None:
-            path = self.context.directory / SOCKET_NAME
-            await self._stack.enter_async_context(controlled(self.faults, path))
-
-    async def stopped(self) -> None:
-        await self._stack.aclose()
-        await super().stopped()
 
 
 def main() -> None:
@@ -48,7 +27,7 @@ def main() -> None:
         sys.exit(f"{error}")
     if own.driver_name:
         fleet = msgspec.structs.replace(fleet, driver=own.driver_name)
-    run(_Controlled(fleet), rest)
+    run(SimulatedDriver(fleet), rest)
 
 
 if __name__ == "__main__":

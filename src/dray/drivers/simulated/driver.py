@@ -1,16 +1,23 @@
-"""A driver of devices that are not there, which fails as its faults say."""
+"""A driver of devices that are not there, which fails as its faults say.
+
+Where it keeps files it also takes faults on command, at a socket beside its own. Drivers of nodes
+that are themselves simulated keep none: their faults are injected by whoever made them.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import re
 import signal
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from contextlib import AsyncExitStack
 from typing import Final
 
+from dray.drivers.simulated.control import SOCKET_NAME, controlled
 from dray.drivers.simulated.faults import ErrorClass, Fault, FaultKind, Faults, Operation
-from dray.drivers.simulated.fleet import Fleet
+from dray.drivers.simulated.fleet import Fleet, Model
 from dray.sdk import (
     ClaimedDevice,
     DeviceFailed,
@@ -22,12 +29,13 @@ from dray.sdk import (
     InvalidConfig,
     Inventory,
     PermanentError,
-    Pool,
     PreparedDevice,
     TransientError,
 )
 
-__all__ = ["SimulatedDriver"]
+__all__ = ["SimulatedDriver", "kill_oneself"]
+
+_log = logging.getLogger(__name__)
 
 REPORT_SECONDS: Final = 5.0
 # Three reports may be lost before a device counts as unknown.
@@ -49,37 +57,67 @@ class SimulatedDriver(Driver):
         fleet: Fleet,
         faults: Faults | None = None,
         *,
-        crash: Callable[[], None] = kill_oneself,
+        crash: Callable[[], None] | None = kill_oneself,
     ) -> None:
-        """`crash` is what a crash does; many drivers in one process must not end that process."""
+        """`crash` is what a crash does; None where others live in the same process: calls fail."""
         self.name = fleet.driver
         self.fleet: Final = fleet
         self.faults: Final = faults or Faults()
         self._crash = crash
         self._changed = asyncio.Event()
         self._vanished: frozenset[str] = frozenset()
+        self._whole: Inventory | None = None
+        self._models: Mapping[str, Model] = {}
+        self._stack = AsyncExitStack()
         self.faults.listen(self._changed.set)
 
+    async def started(self) -> None:
+        if self.context.directory is None:
+            return
+        path = self.context.directory / SOCKET_NAME
+        try:
+            await self._stack.enter_async_context(
+                controlled(self.faults, path, devices=self._device_names)
+            )
+        except OSError as error:
+            # Devices that cannot be broken on command are still devices.
+            _log.warning("no faults on command: cannot listen at %s: %s", path, error)
+
+    async def stopped(self) -> None:
+        await self._stack.aclose()
+
+    def _inventory(self) -> Inventory:
+        """All devices, also those that have vanished. A fleet does not change."""
+        if self._whole is None:
+            self._whole = self.fleet.inventory(self.context.node_name)
+            self._models = self.fleet.models_of(self.context.node_name)
+        return self._whole
+
+    def _device_names(self) -> Collection[str]:
+        return {each.name for _pool, each in self._inventory().devices()}
+
     async def discover(self) -> Inventory:
-        whole = self.fleet.inventory(self.context.node_name)
+        whole = self._inventory()
         self._vanished = self._gone(whole)
         return Inventory(
-            Pool.with_devices(
-                pool, [each for each in pool.devices if each.name not in self._vanished]
-            )
+            pool.with_devices([each for each in pool.devices if each.name not in self._vanished])
             for pool in whole.pools
         )
 
     def _gone(self, inventory: Inventory) -> frozenset[str]:
+        vanished = [fault for fault in self.faults.all() if fault.kind is FaultKind.VANISHED]
+        if not vanished:
+            return frozenset()
         return frozenset(
             each.name
             for _pool, each in inventory.devices()
-            if any(fault.kind is FaultKind.VANISHED for fault in self.faults.of(each.name))
+            if any(fault.concerns(each.name) for fault in vanished)
         )
 
     async def prepare(self, device: ClaimedDevice) -> Edits:
         await self._meet(device.device, Operation.PREPARE)
-        model = self.fleet.model_of(self.context.node_name, device.device)
+        self._inventory()
+        model = self._models.get(device.device)
         suffix = re.sub(r"[^A-Z0-9]", "_", device.device.upper())
         told = {
             f"SIMULATED_DEVICE_{suffix}": device.device,
@@ -103,8 +141,14 @@ class SimulatedDriver(Driver):
                     await self.context.clock.sleep(fault.seconds)
                 case FaultKind.HANGING:
                     await asyncio.get_running_loop().create_future()
-                case FaultKind.CRASHING:
+                case FaultKind.CRASHING if self._crash is not None:
                     self._crash()
+                case FaultKind.CRASHING:
+                    raise TransientError(
+                        "simulated: a crash, of which the node in the same process was spared",
+                        driver=self.name,
+                        device=device,
+                    )
                 case FaultKind.FAILING:
                     raise self._error(device, fault)
                 case _:
@@ -128,7 +172,7 @@ class SimulatedDriver(Driver):
         clock = self.context.clock
         while True:
             self._changed.clear()
-            whole = self.fleet.inventory(self.context.node_name)
+            whole = self._inventory()
             if self._gone(whole) != self._vanished:
                 await self.context.refresh()
             yield self._words(whole)

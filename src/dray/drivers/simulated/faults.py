@@ -6,7 +6,7 @@ device recovers, or until it has struck as often as it was told to.
 
 from __future__ import annotations
 
-import math
+import re
 from collections.abc import Callable
 from enum import Enum
 from typing import Final
@@ -15,13 +15,19 @@ import msgspec
 
 from dray.sdk import ConfigurationError
 
-__all__ = ["ALL_DEVICES", "Fault", "FaultKind", "Faults", "Operation", "decode_fault"]
+__all__ = ["ALL_DEVICES", "ErrorClass", "Fault", "FaultKind", "Faults", "Operation"]
 
 ALL_DEVICES: Final = "*"
 
 # Whoever injects more is looking for another tool.
-FAULTS_MAX: Final = 100_000
+FAULTS_MAX: Final = 10_000
 MESSAGE_BYTES_MAX: Final = 1024
+# A day: whoever wants longer means for ever, and has `hanging`.
+SECONDS_MAX: Final = 86_400.0
+# Reports go out a hundred times a second at most.
+FLAP_SECONDS_MIN: Final = 0.01
+
+_DEVICE: Final = re.compile(r"\*|[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
 class FaultKind(Enum):
@@ -37,6 +43,11 @@ class FaultKind(Enum):
     HANGING = "hanging"  # calls are never answered
     FAILING = "failing"  # calls fail, with an error of some class
     CRASHING = "crashing"  # calls kill the driver
+
+    @property
+    def is_of_calls(self) -> bool:
+        """Whether it is calls that meet it; the others are seen in what is reported."""
+        return self in OF_CALLS
 
 
 class Operation(Enum):
@@ -74,22 +85,32 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_un
     times: int = 0  # after so many calls it is over; 0 is never
 
     def __post_init__(self) -> None:
-        if not 0 <= self.seconds < math.inf:
-            raise ConfigurationError(f"fault {self.kind.value}: {self.seconds} seconds")
-        if self.kind in (FaultKind.SLOW, FaultKind.FLAPPING) and not self.seconds:
-            raise ConfigurationError(f"fault {self.kind.value}: say how many seconds")
-        if self.times < 0:
-            raise ConfigurationError(f"fault {self.kind.value}: {self.times} times")
-        if len(self.message.encode()) > MESSAGE_BYTES_MAX:
+        where = f"fault {self.kind.value}"
+        if not _DEVICE.fullmatch(self.device):
             raise ConfigurationError(
-                f"fault {self.kind.value}: a message of more than {MESSAGE_BYTES_MAX} bytes"
+                f"{where}: device {self.device[:80]!r}: must be {ALL_DEVICES} for all, or a name "
+                "of at most 63 lower-case letters, digits and hyphens"
             )
+        if not 0 <= self.seconds <= SECONDS_MAX:
+            raise ConfigurationError(
+                f"{where}: {self.seconds} seconds: must be between 0 and {SECONDS_MAX:g}"
+            )
+        if self.kind is FaultKind.SLOW and not self.seconds:
+            raise ConfigurationError(f"{where}: say how many seconds")
+        if self.kind is FaultKind.FLAPPING and self.seconds < FLAP_SECONDS_MIN:
+            raise ConfigurationError(
+                f"{where}: {self.seconds} seconds: each half must last {FLAP_SECONDS_MIN} or more"
+            )
+        if self.times < 0:
+            raise ConfigurationError(f"{where}: {self.times} times: must not be negative")
+        if len(self.message.encode()) > MESSAGE_BYTES_MAX:
+            raise ConfigurationError(f"{where}: a message of more than {MESSAGE_BYTES_MAX} bytes")
 
     def concerns(self, device: str) -> bool:
         return self.device in (ALL_DEVICES, device)
 
     def strikes(self, operation: Operation) -> bool:
-        return self.kind in OF_CALLS and self.operation in (operation, Operation.BOTH)
+        return self.kind.is_of_calls and self.operation in (operation, Operation.BOTH)
 
 
 class Faults:
@@ -152,11 +173,3 @@ class Faults:
 
 def _same(one: Fault, other: Fault) -> bool:
     return (one.kind, one.device, one.operation) == (other.kind, other.device, other.operation)
-
-
-def decode_fault(data: bytes | str) -> Fault:
-    """A fault from JSON. Raises ConfigurationError."""
-    try:
-        return msgspec.json.decode(data, type=Fault)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"not a fault: {error}") from error

@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 import yaml
@@ -55,6 +55,12 @@ FILE_BYTES_MAX: Final = 4 * 1024 * 1024
 
 DEFAULT_DRIVER: Final = "gpu.simulated.dev"
 
+Count = Annotated[int, msgspec.Meta(ge=0, le=DEVICES_PER_NODE_MAX)]
+# A DNS subdomain; the rest of its rules are checked where it registers.
+DriverName = Annotated[
+    str, msgspec.Meta(pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", max_length=63)
+]
+
 
 class _Strict(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True
@@ -68,7 +74,7 @@ class VersionValue(_Strict, frozen=True):
     version: str
 
 
-Attribute = str | bool | int | list[str] | list[int] | VersionValue
+Attribute = str | bool | int | list[str | int] | VersionValue
 
 
 class CapacityValue(_Strict, frozen=True):
@@ -86,7 +92,7 @@ class Profile(_Strict, frozen=True):
     """One way to cut a device: so many partitions, each taking so much."""
 
     name: str
-    count: int = 1
+    count: Count = 1
     attributes: Mapping[str, Attribute] = {}
     capacity: Mapping[str, str | int | CapacityValue] = {}
     consumes: Mapping[str, str | int] = {}
@@ -104,7 +110,7 @@ class Taint(_Strict, frozen=True):
     """A taint that devices of a model start with."""
 
     key: str
-    effect: str
+    effect: Literal["None", "NoSchedule", "NoExecute"]
     value: str = ""
 
 
@@ -121,12 +127,19 @@ class Model(_Strict, frozen=True):
     binds_to_node: bool = False
     environment: Mapping[str, str] = {}  # given to containers besides the usual
 
+    def devices_each(self) -> int:
+        """How many devices one of this model is published as."""
+        if self.partitions is None:
+            return 1
+        parts = sum(profile.count for profile in self.partitions.profiles)
+        return parts + self.partitions.whole
+
 
 class Group(_Strict, frozen=True):
     """So many devices of a model on a node."""
 
     model: str
-    count: int = 1
+    count: Count = 1
     name: str = ""  # gpu makes gpu-0, gpu-1, …; the model's name unless said otherwise
     attributes: Mapping[str, Attribute] = {}
 
@@ -134,8 +147,8 @@ class Group(_Strict, frozen=True):
 class Topology(_Strict, frozen=True):
     """How devices of a node are spread, in turn, over what they are plugged into."""
 
-    numa_nodes: int = 0
-    pcie_roots: int = 0
+    numa_nodes: Count = 0
+    pcie_roots: Count = 0
 
 
 class NodeEntry(_Strict, frozen=True):
@@ -151,25 +164,30 @@ class Fleet(_Strict, frozen=True):
 
     models: Mapping[str, Model]
     nodes: tuple[NodeEntry, ...]
-    driver: str = DEFAULT_DRIVER
+    driver: DriverName = DEFAULT_DRIVER
 
     def inventory(self, node_name: str) -> Inventory:
         """What a node has; nothing if no entry matches its name."""
-        entry = next((one for one in self.nodes if fnmatchcase(node_name, one.match)), None)
+        entry = self._entry(node_name)
         if entry is None:
             return Inventory.of(())
         counters: dict[str, Mapping[str, str | int]] = {}
-        devices = list(self._devices(entry, counters))
-        if len(devices) > DEVICES_PER_NODE_MAX:
-            raise ConfigurationError(
-                f"node {node_name}: {len(devices)} devices, and at most {DEVICES_PER_NODE_MAX} "
-                "are simulated on one"
-            )
+        devices = [each for each, _model in self._devices(entry, counters)]
         return Inventory([Pool(devices, counters=counters)])
+
+    def models_of(self, node_name: str) -> Mapping[str, Model]:
+        """The models of a node's devices, by the devices' names."""
+        entry = self._entry(node_name)
+        if entry is None:
+            return {}
+        return {each.name: model for each, model in self._devices(entry, {})}
+
+    def _entry(self, node_name: str) -> NodeEntry | None:
+        return next((one for one in self.nodes if fnmatchcase(node_name, one.match)), None)
 
     def _devices(
         self, entry: NodeEntry, counters: dict[str, Mapping[str, str | int]]
-    ) -> Iterator[Device]:
+    ) -> Iterator[tuple[Device, Model]]:
         number = 0
         for group in entry.devices:
             model = self.models[group.model]
@@ -177,17 +195,34 @@ class Fleet(_Strict, frozen=True):
                 name = f"{group.name or group.model}-{index}"
                 place = _place(entry.topology, number) | dict(group.attributes)
                 number += 1
-                yield from _cut(name, model, place, counters)
+                for each in _cut(name, model, place, counters):
+                    yield each, model
 
-    def model_of(self, node_name: str, device_name: str) -> Model | None:
-        """The model a device of a node is of."""
-        entry = next((one for one in self.nodes if fnmatchcase(node_name, one.match)), None)
-        for group in entry.devices if entry else ():
-            stem = group.name or group.model
-            for index in range(group.count):
-                if device_name == f"{stem}-{index}" or device_name.startswith(f"{stem}-{index}-"):
-                    return self.models[group.model]
-        return None
+    def check(self) -> None:
+        """Refuse what no node could publish. Raises ConfigurationError with the place."""
+        for number, entry in enumerate(self.nodes):
+            self._check_models(f"$.nodes[{number}]", entry)
+            try:
+                counters: dict[str, Mapping[str, str | int]] = {}
+                Pool((each for each, _model in self._devices(entry, counters)), counters=counters)
+            except ValueError as error:
+                raise ConfigurationError(f"$.nodes[{number}]: {error}") from error
+
+    def _check_models(self, place: str, entry: NodeEntry) -> None:
+        total = 0
+        for index, group in enumerate(entry.devices):
+            model = self.models.get(group.model)
+            if model is None:
+                known = ", ".join(sorted(self.models)) or "none"
+                raise ConfigurationError(
+                    f"{place}.devices[{index}]: there is no model {group.model!r}, only {known}"
+                )
+            total += group.count * model.devices_each()
+        if total > DEVICES_PER_NODE_MAX:
+            raise ConfigurationError(
+                f"{place}: {total} devices, and at most {DEVICES_PER_NODE_MAX} are simulated on "
+                "one node"
+            )
 
 
 def _place(topology: Topology, number: int) -> dict[str, Attribute]:
@@ -249,7 +284,7 @@ def _device(
     )
 
 
-def _attribute(value: Attribute) -> str | bool | int | list[str] | list[int] | Version:
+def _attribute(value: Attribute) -> str | bool | int | list[str | int] | Version:
     return Version(value.version) if isinstance(value, VersionValue) else value
 
 
@@ -276,18 +311,10 @@ def read_fleet(text: str, *, source: str = "fleet") -> Fleet:
         fleet = msgspec.convert(plain, Fleet)
     except msgspec.ValidationError as error:
         raise ConfigurationError(f"{source}: {error}") from error
-    for number, entry in enumerate(fleet.nodes):
-        for group in entry.devices:
-            if group.model not in fleet.models:
-                known = ", ".join(sorted(fleet.models)) or "none"
-                raise ConfigurationError(
-                    f"{source}: $.nodes[{number}]: there is no model {group.model!r}, only {known}"
-                )
-            if not 0 <= group.count <= DEVICES_PER_NODE_MAX:
-                raise ConfigurationError(
-                    f"{source}: $.nodes[{number}]: a count of {group.count}: "
-                    f"must be between 0 and {DEVICES_PER_NODE_MAX}"
-                )
+    try:
+        fleet.check()
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{source}: {error}") from error
     return fleet
 
 
