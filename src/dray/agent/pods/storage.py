@@ -1,6 +1,6 @@
 """A pod's files on the node: its volumes, and the messages its containers leave.
 
-Everything of a pod is below `pods/<uid>` and goes with it. Simulated nodes have none.
+Everything of a pod is below `pods/<uid>`, logs apart, and goes with it. Simulated nodes have none.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import asyncio
 import os
 import shutil
 from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 
 from dray.agent.pods.collaborators import API
@@ -52,17 +53,23 @@ class PodStorage:
 
     async def tear_down(self, pod_uid: str) -> None:
         self._tokens.forget(pod_uid)
-        await _remove(self._root / "pods" / pod_uid)
+        for directory in self._directories():
+            if _owner(directory) == pod_uid:
+                await _remove(directory)
 
     async def retain(self, pod_uids: Collection[str]) -> None:
         # What is there when this is called: a pod that comes later may make its own meanwhile.
-        try:
-            found = sorted(os.listdir(self._root / "pods"))
-        except FileNotFoundError:
-            return
-        for name in found:
-            if name not in pod_uids:
-                await _remove(self._root / "pods" / name)
+        for directory in self._directories():
+            if _owner(directory) not in pod_uids:
+                await _remove(directory)
+
+    def _directories(self) -> list[Path]:
+        """All directories of pods, for files and for logs."""
+        found = []
+        for place in (self._root / "pods", self._root / "logs"):
+            with suppress(FileNotFoundError):
+                found += [place / name for name in sorted(os.listdir(place))]
+        return found
 
     def refreshes(self, pod: Pod) -> bool:
         return refreshes(pod)
@@ -101,6 +108,11 @@ class NoStorage:
 
     def last_words(self, pod: Pod, container: RunContainer) -> str:  # noqa: ARG002 - silent
         return ""
+
+
+def _owner(directory: Path) -> str:
+    """The UID of the pod: all of a name, or what comes after its namespace and name."""
+    return directory.name.rpartition("_")[2]
 
 
 async def _remove(directory: Path) -> None:

@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+from dray.agent.pods.container_config import log_directory
 from dray.agent.pods.downward import PodFacts
 from dray.agent.pods.storage import NoStorage, PodStorage
 from dray.agent.runtimes.runtime import Container as RunContainer
@@ -27,6 +28,7 @@ POD = Pod(
         volumes=write_part((Volume(name="v", empty_dir=EmptyDirVolumeSource()),)),
     ),
 )
+ANOTHER = Pod(metadata=ObjectMeta(name="web", namespace="default", uid="another"))
 
 
 def storage(root: Path) -> PodStorage:
@@ -67,8 +69,14 @@ def test_files_of_pods_that_nobody_knows_go(tmp_path: Path) -> None:
     asyncio.run(files.retain(()))
     asyncio.run(files.set_up(POD))
     (tmp_path / "pods" / "another" / "volumes").mkdir(parents=True)
+    logs = [log_directory(tmp_path, pod) for pod in (POD, ANOTHER)]
+    for directory in logs:
+        (directory / "main").mkdir(parents=True)
     asyncio.run(files.retain({"uid"}))
     assert [path.name for path in (tmp_path / "pods").iterdir()] == ["uid"]
+    assert list((tmp_path / "logs").iterdir()) == logs[:1]
+    asyncio.run(files.tear_down("uid"))
+    assert not list((tmp_path / "logs").iterdir())
 
 
 def test_the_log_speaks_for_a_container_that_failed_without_a_word(tmp_path: Path) -> None:
