@@ -34,6 +34,7 @@ _VERSION: Final = 3
 _CONTROL: Final = 0x8000_0000
 _SYN_STREAM, _RST_STREAM, _PING, _GOAWAY = 1, 3, 6, 7
 _FIN: Final = 1
+_CANCEL: Final = 5
 
 # SPDY's own: header blocks are compressed as if this text had come before them.
 _DICTIONARY_WORDS: Final = (
@@ -152,9 +153,15 @@ class SPDYConnection:
             # Replies say that a stream is agreed to, and settings and windows mean nothing here.
 
     async def close(self) -> None:
-        """Hang up."""
+        """Hang up.
+
+        Each stream is given up by name: containerd waits for ever, and with it the end of the
+        container, for a stream that goes away while it is being made.
+        """
         if not self._writer.is_closing():
             with suppress(TransportError):
+                for number in range(self._streams_made):
+                    self._control(_RST_STREAM, struct.pack(">II", 2 * number + 1, _CANCEL))
                 self._control(_GOAWAY, bytes(8))
             self._writer.close()
         with suppress(OSError):
