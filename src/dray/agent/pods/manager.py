@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from dray.agent.plugins.plugin import Change, PluginChange
+from dray.agent.pods.backoff import RetrySchedule
 from dray.agent.pods.collaborators import (
+    WARNING,
     Claims,
     Events,
     Health,
@@ -26,6 +28,7 @@ from dray.agent.pods.downward import PodFacts
 from dray.agent.pods.environment import Environment
 from dray.agent.pods.observer import Observer
 from dray.agent.pods.pod_state import PodState
+from dray.agent.pods.starting import pod_text
 from dray.agent.pods.status_writer import StatusWriter
 from dray.agent.pods.storage import NoStorage, PodStorage
 from dray.agent.pods.surroundings import Storage, Surroundings
@@ -195,7 +198,23 @@ class PodManager:
         return worker
 
     async def _run(self, uid: str, worker: PodWorker) -> None:
-        await worker.run()
+        """The life of a pod. A bug that one pod runs into is not the end of the others.
+
+        A new worker starts from what the runtime shows, as after a restart of the agent.
+        """
+        backoff = RetrySchedule(self._around.entropy)
+        clock = self._around.clock
+        while (error := await _outcome(worker.run())) is not None:
+            pod = worker.pod
+            _log.error("pod %s met a bug", pod_text(pod), exc_info=error)
+            first = _first(error)
+            message = f"{type(first).__name__}: {first}; looked after again in a while"
+            self._around.events.record(pod, WARNING, "PodWorkerFailed", message)
+            await clock.sleep(backoff.fail(clock.monotonic()))
+            again = PodWorker(worker.pod, self._around)
+            if worker.vanished:
+                again.vanish()
+            worker = self._workers[uid] = again
         del self._workers[uid]
 
     def _end_orphan(self, identity: PodIdentity, state: PodState) -> None:
@@ -248,3 +267,22 @@ class PodManager:
         if change.change in (Change.REGISTERED, Change.CONNECTED):
             for worker in self._workers.values():
                 worker.driver_returned(change.plugin.driver)
+
+
+async def _outcome(work: Coroutine[Any, Any, None]) -> BaseException | None:
+    """What work failed with; None if it came to its end."""
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.wait((task,))
+    finally:
+        if not task.done():
+            task.cancel()
+            await asyncio.wait((task,))
+    return task.exception()
+
+
+def _first(error: BaseException) -> BaseException:
+    """What went wrong first, of what came together."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

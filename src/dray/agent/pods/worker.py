@@ -136,6 +136,11 @@ class PodWorker:
         self.report()
         self._wake.set()
 
+    @property
+    def vanished(self) -> bool:
+        """Whether the pod is no longer in the API."""
+        return self._vanished
+
     def vanish(self) -> None:
         """The pod is no longer in the API."""
         self._vanished = True

@@ -308,3 +308,29 @@ def test_an_outage_of_the_api_delays_statuses_and_loses_none(
         assert again.status.container_statuses[0].state.running is not None
 
     play(scenario)
+
+
+def test_a_bug_that_one_pod_meets_is_not_the_end_of_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def scenario(stage: Stage) -> None:
+        usual = stage.health.statuses
+        broken = True
+
+        def statuses(pod: Pod, container_name: str) -> tuple[ResourceStatus, ...]:
+            if broken and pod.metadata.name == "unlucky":
+                raise ZeroDivisionError("a bug")
+            return usual(pod, container_name)
+
+        monkeypatch.setattr(stage.health, "statuses", statuses)
+        await stage.add(make_pod("unlucky"))
+        await stage.add(make_pod("lucky"))
+        await stage.until("lucky", is_running)
+        assert "ZeroDivisionError: a bug" in stage.events.messages("PodWorkerFailed")[0]
+        broken = False
+        await stage.pass_time(2.0)
+        await stage.until("unlucky", is_running)
+        await stage.client.delete(Pod, "unlucky", namespace="default")
+        await stage.until_gone("unlucky")
+
+    play(scenario)
