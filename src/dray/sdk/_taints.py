@@ -228,7 +228,8 @@ class Taints:
         recovered = [
             target
             for target, since in self._well_since.items()
-            if now - since >= self._hold_seconds
+            # The very sum that `run` waits for: a difference may be rounded to less, for ever.
+            if now >= since + self._hold_seconds
         ]
         for target in recovered:
             del self._well_since[target]

@@ -145,6 +145,22 @@ def test_a_device_is_offered_again_after_it_was_well_for_a_while() -> None:
     asyncio.run(body())
 
 
+def test_a_while_is_over_when_it_is_even_if_numbers_are_rounded() -> None:
+    async def body() -> None:
+        fixture = Fixture()
+        fixture.clock.advance(4.07)
+        assert (4.07 + 60) - 4.07 < 60, "what this is about"
+        async with fixture.running():
+            fixture.taints.hear([UNHEALTHY])
+            fixture.taints.hear([HEALTHY])
+            await settle()
+            fixture.clock.advance(60)
+            await settle()
+            assert fixture.keys() == []
+
+    asyncio.run(body())
+
+
 def test_flapping_keeps_the_taint_and_its_time_and_publishes_once() -> None:
     async def body() -> None:
         fixture = Fixture()
