@@ -105,18 +105,23 @@ class StatusWriter:
         """Write until the pod has what it should have."""
         retries = RetrySchedule(self._entropy)
         try:
-            while not entry.gone and entry.wanted is not None:
-                wanted = entry.wanted
-                patch = status_patch(entry.stored.status, wanted)
-                if not patch:
-                    return
+            while True:
+                wanted: PodStatus | None = None
                 try:
                     async with self._slots:
+                        # Read only now: what was to be said when we came may be old by our turn.
+                        wanted = entry.wanted
+                        if entry.gone or wanted is None:
+                            return
+                        patch = status_patch(entry.stored.status, wanted)
+                        if not patch:
+                            return
                         await self._send(entry, wanted, patch)
                 except (NotFound, Conflict):
                     # Gone, or another pod of this name: the UID in the patch sees to that.
                     entry.gone = True
                 except Invalid as error:
+                    assert wanted is not None, "something was sent"
                     self._refused(entry, wanted, error)
                 except (APIError, TransportError, TimeoutError) as error:
                     delay = retries.fail(self._clock.monotonic())

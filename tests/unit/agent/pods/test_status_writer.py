@@ -183,3 +183,23 @@ def test_an_older_pod_from_a_watch_does_not_bring_back_what_was_written_since() 
         assert writer.know(pod(version="200", phase="Failed")).status.phase == "Failed"
 
     play(scenario)
+
+
+def test_what_waits_for_its_turn_is_written_as_it_is_by_then() -> None:
+    async def scenario(writer: StatusWriter, api: FakeAPI, clock: FakeClock) -> None:
+        api.gate = asyncio.Event()
+        for number in range(WRITES_MAX):
+            writer.put(pod(f"busy-{number}"), PodStatus(phase="Running"))
+        await asyncio.sleep(0)
+        late = pod("late")
+        for phase in ("Pending", "Running", "Failed"):
+            writer.put(late, PodStatus(phase=phase))
+            await asyncio.sleep(0)
+        api.gate.set()
+        await writer.written("uid-late")
+        sent = [
+            one["status"]["phase"] for one in api.patches if one["metadata"]["uid"] == "uid-late"
+        ]
+        assert sent == ["Failed"]
+
+    play(scenario)
