@@ -10,7 +10,10 @@ from typing import Final
 from dray.cli.errors import CommandError
 from dray.sdk import Driver
 
-__all__ = ["BUNDLED", "driver_factory"]
+__all__ = ["BUNDLED", "DEFAULT_ROOT", "driver_factory"]
+
+# Where a node and its drivers find each other, unless told otherwise.
+DEFAULT_ROOT: Final = Path("~/.local/share/dray/node")
 
 # By name: the module, and whether it needs a file that says what there is.
 BUNDLED: Final = {

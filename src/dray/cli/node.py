@@ -21,7 +21,7 @@ from dray.agent.fleet import Fleet
 from dray.agent.runtimes.memory import MemoryRuntime
 from dray.agent.runtimes.runtime import Runtime
 from dray.agent.settings import AgentSettings
-from dray.cli.drivers import driver_factory
+from dray.cli.drivers import DEFAULT_ROOT, driver_factory
 from dray.cli.errors import CommandError
 from dray.cli.output import examples
 from dray.client import Client, Config, connect, load_kubeconfig
@@ -37,7 +37,6 @@ __all__ = ["command"]
 
 _log = logging.getLogger(__name__)
 
-DEFAULT_ROOT: Final = Path("~/.local/share/dray/node")
 # A name of one label has 63 characters at most, and numbers are added.
 FLEET_NODES_MAX: Final = 10_000
 

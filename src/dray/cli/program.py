@@ -38,6 +38,8 @@ COMMANDS: Final = (
     "completion",
     "conform",
     "explain",
+    "fault",
+    "new",
     "node",
     "restore",
     "server",
@@ -46,7 +48,12 @@ COMMANDS: Final = (
 )
 
 # Commands that need more than the command line does, and what to install for them.
-EXTRAS: Final = {"conform": "server,node", "node": "server,node", "server": "server"}
+EXTRAS: Final = {
+    "conform": "server,node",
+    "fault": "node",
+    "node": "server,node",
+    "server": "server",
+}
 
 TRACEBACK_VARIABLE: Final = "DRAY_TRACEBACK"
 
