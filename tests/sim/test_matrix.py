@@ -1,0 +1,57 @@
+"""Every row of the fault matrix that concerns a node has its scenario and its documentation."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.sim import test_claims, test_devices, test_node, test_plugins
+from tests.sim.matrix import COVERED, ROWS, Promise, promises
+from tests.sim.timeline import Timeline
+
+
+def test_every_row_has_a_scenario() -> None:
+    assert {test_claims, test_devices, test_node, test_plugins}, "they are imported"
+    assert set(COVERED) == ROWS
+
+
+def test_every_row_is_documented_once_and_no_other_is() -> None:
+    assert set(promises()) == ROWS
+
+
+class _Stage:
+    """What a promise looks at."""
+
+    def __init__(self, words: str, *times: float) -> None:
+        self.seen = _Seen(words)
+        self.times = list(times)
+
+
+class _Seen(Timeline):
+    def __init__(self, words: str) -> None:
+        self._words = frozenset(words.split())
+        self.entries = []
+
+    def words(self) -> frozenset[str]:
+        return self._words
+
+
+PROMISE = Promise("it fails", "it is told", "after 5, or 2.5 to 3", "`Unhealthy`, `<driver>/bad`")
+
+
+def test_a_promise_that_was_kept_holds() -> None:
+    PROMISE.check(_Stage("Unhealthy nic.example.com/bad Running", 3, 2.5, 5, 7))  # type: ignore[arg-type] # enough of a stage
+
+
+@pytest.mark.parametrize(
+    ("words", "times", "complaint"),
+    [
+        ("Unhealthy", (5, 2.5, 3), "never seen: .*driver>/bad"),
+        ("Unhealthy gpu.simulated.dev/bad", (5, 3), "never measured: .*2.5"),
+    ],
+    ids=["a-word-nobody-saw", "a-time-nobody-measured"],
+)
+def test_a_promise_that_was_not_kept_is_found_out(
+    words: str, times: tuple[float, ...], complaint: str
+) -> None:
+    with pytest.raises(AssertionError, match=complaint):
+        PROMISE.check(_Stage(words, *times))  # type: ignore[arg-type] # enough of a stage
