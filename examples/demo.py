@@ -1,8 +1,9 @@
 """What dray can do today, told on its own examples: `make demo`.
 
 Good manifests pass, selectors find their devices, a pending pod learns why, each mistake is found
-and explained, and an API server that is killed has lost nothing. Exits with 1 if anything comes out
-other than the examples say.
+and explained, an API server that is killed has lost nothing, and a pod keeps its device through the
+device's failure and the node agent's. Exits with 1 if anything comes out other than the examples
+say.
 """
 
 from __future__ import annotations
@@ -166,17 +167,25 @@ def show_pending(story: str, question: tuple[str, ...], code: int) -> bool:
 
 
 CRASH = EXAMPLES / "08-api-server" / "crash.py"
+WALK = EXAMPLES / "09-node-and-devices" / "walk.py"
+
+SERVER_STORY = (
+    "dray server keeps devices, claims and pods in one SQLite file and answers over HTTPS, as "
+    "kube-apiserver does. This one is killed in the middle of its work."
+)
+NODE_STORY = (
+    "dray node is to a machine what a kubelet is. It runs pods, here as processes of this machine, "
+    "and has drivers prepare their devices, here four simulated GPUs. One of them fails while a "
+    "pod is using it; then the node agent itself is killed and started again."
+)
 
 
-def show_server() -> bool:
-    """Start an API server, kill it, and look for what it had answered."""
-    say(
-        "dray server keeps devices, claims and pods in one SQLite file and answers over HTTPS, as "
-        "kube-apiserver does. This one is killed in the middle of its work."
-    )
-    print(f"\n  $ python {shown(CRASH)}")
+def show_program(story: str, program: Path) -> bool:
+    """Run one of the examples' programs, which starts and stops all it needs."""
+    say(story)
+    print(f"\n  $ python {shown(program)}")
     done = subprocess.run(
-        [sys.executable, CRASH],
+        [sys.executable, program],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -208,7 +217,10 @@ def main() -> int:
     caught = [show_mistake(path) for path in sorted(MISTAKES.glob("*.yaml"))]
 
     title("An API server, killed")
-    survived = show_server()
+    survived = show_program(SERVER_STORY, CRASH)
+
+    title("A node, a device that fails, and an agent that is killed")
+    carried = show_program(NODE_STORY, WALK)
 
     title("In short")
     say(f"{sum(good)} of {len(good)} examples are valid, as they should be.")
@@ -216,7 +228,9 @@ def main() -> int:
     say(f"{sum(explained)} of {len(explained)} questions about a pending pod were answered.")
     say(f"{sum(caught)} of {len(caught)} mistakes were found and explained, as they should be.")
     say("The server lost nothing it had answered for." if survived else "The server failed.")
-    return 0 if all((good, tried, caught, *good, *tried, *explained, *caught, survived)) else 1
+    say("The pod kept its device through all of it." if carried else "The node failed.")
+    done = (good, tried, caught, *good, *tried, *explained, *caught, survived, carried)
+    return 0 if all(done) else 1
 
 
 if __name__ == "__main__":

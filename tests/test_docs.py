@@ -9,6 +9,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -84,13 +85,15 @@ WITH_SESSIONS = [page for page in PAGES if sessions_of(page.read_text())]
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", WITH_SESSIONS, ids=relative)
-def test_a_session_with_a_server_goes_as_the_page_shows(page: Path, tmp_path: Path) -> None:
-    for number, steps in enumerate(sessions_of(page.read_text())):
+def test_a_session_with_a_server_goes_as_the_page_shows(page: Path) -> None:
+    for steps in sessions_of(page.read_text()):
         if any("kubectl" in step.command for step in steps) and shutil.which("kubectl") is None:
             pytest.skip("kubectl is not on the path, and the page types it")
-        folder = tmp_path / f"session-{number}"
-        folder.mkdir()
-        with Session(folder / "dray") as session:
+        # A short path: sockets of nodes and drivers are below it.
+        with (
+            tempfile.TemporaryDirectory(prefix="dray", dir="/tmp") as folder,
+            Session(Path(folder) / "dray") as session,
+        ):
             session.play(steps)
 
 

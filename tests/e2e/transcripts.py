@@ -1,11 +1,12 @@
 """Plays the sessions that pages show: a server is started, spoken to and stopped, line by line.
 
 A session is the console blocks of a page from the one that starts a server in the background
-(`$ dray server … &`) to the one that ends with stopping it (`$ kill $!`). Commands run as they are
-written, but in a directory and on a port of the run's own. A block marked `console second` is
-another terminal: its command is started and left running, and blocks so marked without a command
-are what it shows later. What differs from run to run (ages, times, uids) is made equal before it is
-compared.
+(`$ dray server … &`) to the one that ends with stopping it (`$ kill $!`, or `$ kill $! %1` where
+nodes and drivers were started as well). Whatever is started in the background says in one line that
+it is ready. Commands run as they are written, but in a directory and on ports of the run's own.
+A block marked `console second` is another terminal: its command is started and left running, and
+blocks so marked without a command are what it shows later. What differs from run to run (ages,
+times, uids) is made equal before it is compared.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -37,7 +39,10 @@ SECONDS_MAX: Final = 60
 
 _FENCE: Final = re.compile(r"^```(console[^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _START: Final = re.compile(r"dray server .*&")
-_STOP: Final = ("kill $!", "kill $! && wait $!")
+_BACKGROUND: Final = " &"
+# The one that was started last, or by number, as shells count them: %1 is the server.
+_STOP: Final = re.compile(r"kill (?:\$!|%1|(?:\$!|%\d)(?: %\d)* %1)(?: && wait \$!)?")
+_TARGET: Final = re.compile(r"\$!|%\d")
 _CRASH: Final = "kill -9 $!"
 
 # In this order: a uid has digits that an age would be found in.
@@ -73,7 +78,7 @@ class Block(NamedTuple):
 
     @property
     def stops(self) -> bool:
-        return self.steps[-1].command in _STOP
+        return _STOP.fullmatch(self.steps[-1].command) is not None
 
 
 def _blocks(page: str) -> Iterator[Block]:
@@ -137,7 +142,8 @@ class Session:
 
     folder: Path
     environment: dict[str, str] = field(init=False)
-    _server: subprocess.Popen[str] | None = None
+    # As a shell numbers them, from 1 on.
+    _jobs: list[subprocess.Popen[str]] = field(default_factory=list)
     _second: subprocess.Popen[str] | None = None
     _address: str = SHOWN_ADDRESS
 
@@ -155,10 +161,12 @@ class Session:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        for process in (self._second, self._server):
+        for process in (self._second, *self._jobs):
             if process is not None:
                 process.kill()
                 process.communicate()
+        # Pods outlive their node; a page that is as it should be has deleted them.
+        _kill_all_of(self.folder)
 
     def play(self, steps: Sequence[Step]) -> None:
         """Run every step, and hold what it prints to what the page shows."""
@@ -172,12 +180,13 @@ class Session:
         command = command.replace(SHOWN_PORT, "--port 0").replace(SHOWN_ADDRESS, self._address)
         if step.is_second:
             output = self._second_terminal(command, step.output.count("\n"))
-        elif _START.fullmatch(command):
-            output = self._start(command.removesuffix("&"))
+        elif command.endswith(_BACKGROUND):
+            output = self._start(command.removesuffix(_BACKGROUND))
         elif command == _CRASH:
-            output = self._end(signal.SIGKILL)
-        elif command in _STOP:
-            output = self._end(signal.SIGTERM)
+            output = self._end("$!", signal.SIGKILL)
+        elif _STOP.fullmatch(command):
+            targets = _TARGET.findall(command.partition(" && ")[0])
+            output = "".join(self._end(target, signal.SIGTERM) for target in targets)
         elif command.startswith("export "):
             name, _, value = command.removeprefix("export ").partition("=")
             self.environment[name] = value
@@ -201,8 +210,10 @@ class Session:
         return done.stdout
 
     def _start(self, command: str) -> str:
-        with (self.folder.parent / "server.log").open("a") as log:
-            self._server = subprocess.Popen(
+        if command.startswith("dray node "):
+            command += " --port 0"
+        with (self.folder.parent / "jobs.log").open("a") as log:
+            job = subprocess.Popen(
                 shlex.split(command),
                 cwd=ROOT,
                 env=self.environment,
@@ -210,19 +221,19 @@ class Session:
                 stderr=log,
                 text=True,
             )
-        assert self._server.stdout is not None
-        line = self._server.stdout.readline()
-        address = re.search(r"https://(\S+?),", line)
-        assert address is not None, (self.folder.parent / "server.log").read_text()
-        self._address = address[1]
+        self._jobs.append(job)
+        assert job.stdout is not None
+        line = job.stdout.readline()
+        assert line, (self.folder.parent / "jobs.log").read_text()
+        if address := re.search(r"https://(\S+?),", line):
+            self._address = address[1]
         return line
 
-    def _end(self, number: signal.Signals) -> str:
-        assert self._server is not None
-        self._server.send_signal(number)
-        rest, _ = self._server.communicate(timeout=SECONDS_MAX)
-        assert self._server.returncode == (0 if number == signal.SIGTERM else -number)
-        self._server = None
+    def _end(self, target: str, number: signal.Signals) -> str:
+        job = self._jobs.pop(-1 if target == "$!" else int(target[1:]) - 1)
+        job.send_signal(number)
+        rest, _ = job.communicate(timeout=SECONDS_MAX)
+        assert job.returncode == (0 if number == signal.SIGTERM else -number)
         return rest
 
     def _second_terminal(self, command: str, lines_count: int) -> str:
@@ -240,3 +251,18 @@ class Session:
         assert self._second is not None, "the second terminal runs nothing yet"
         assert self._second.stdout is not None
         return "".join(self._second.stdout.readline() for _ in range(lines_count))
+
+
+def _kill_all_of(folder: Path) -> None:
+    """Kill what runs for the sake of this directory, and what that has started."""
+    supervisors = set()
+    processes = [int(path.name) for path in Path("/proc").glob("[0-9]*")]
+    for pid in processes:
+        with suppress(OSError):
+            if str(folder).encode() in Path(f"/proc/{pid}/cmdline").read_bytes():
+                supervisors.add(pid)
+    for pid in processes:
+        with suppress(OSError):
+            parent = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+            if parent in supervisors or pid in supervisors:
+                os.kill(pid, signal.SIGKILL)
