@@ -197,7 +197,9 @@ class TestContainerd(RuntimeSuite):
             await self.daemon.start()
             # The first call waits for the runtime; nothing else has to.
             await self._until(runtime, changes, ending, ContainerState.EXITED)
-            assert (await find(runtime, ending)).exit_code == 3
+            # containerd learns how it ended, or only that it did, as its shim finds the time.
+            ended = await find(runtime, ending)
+            assert (ended.exit_code, ended.reason) in {(3, "Error"), (255, "Unknown")}
             assert (await find(runtime, going_on)).state is ContainerState.RUNNING
             assert (await find_sandbox(runtime, sandbox.id)) == sandbox
             await runtime.stop_container(going_on, NEVER_SECONDS)

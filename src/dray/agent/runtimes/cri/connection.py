@@ -33,6 +33,9 @@ RESPONSE_BYTES_MAX: Final = 40 * 1024 * 1024
 
 # How long a call waits for a runtime that is not there. A restart takes a second or two.
 CONNECT_SECONDS: Final = 5.0
+# What containerd says until it has found its containers again, and how often to ask whether it has.
+STARTING: Final = "server is not initialized yet"
+STARTING_SECONDS: Final = 0.2
 RECONNECT_SECONDS_MIN: Final = 0.25
 RECONNECT_SECONDS_MAX: Final = 2.0
 
@@ -90,28 +93,16 @@ class Connection:
         self, method: str, request: Message, answer: type[_Answer], *, seconds: float
     ) -> _Answer:
         """The answer to one call. Raises CallFailed."""
-        channel = await self._ready_channel()
-        service = IMAGE_SERVICE if method in _IMAGE_METHODS else RUNTIME_SERVICE
-        invoke: grpc.aio.UnaryUnaryMultiCallable[Message, bytes] = channel.unary_unary(
-            f"{service}{method}", request_serializer=_serialize
-        )
-
-        async def answered() -> bytes:
+        patient_until = self._clock.monotonic() + CONNECT_SECONDS
+        while True:
             try:
-                return await invoke(request)
-            except asyncio.CancelledError:
-                self._check_closed()
-                raise
-
-        try:
-            return self._decode(answer, await within(self._clock, seconds, answered()))
-        except TimeoutError:
-            raise CallFailed(
-                f"{method} was not answered within {seconds:g} s",
-                grpc.StatusCode.DEADLINE_EXCEEDED,
-            ) from None
-        except grpc.aio.AioRpcError as error:
-            raise self._translate(error) from error
+                return await self._call(method, request, answer, seconds)
+            except CallFailed as failure:
+                starting = STARTING in failure.message
+                if not starting or self._clock.monotonic() >= patient_until:
+                    raise
+            # It answers, but remembers nothing yet; whatever was asked, nothing was done.
+            await self._clock.sleep(STARTING_SECONDS)
 
     async def stream(
         self, method: str, request: Message, answer: type[_Answer]
@@ -140,6 +131,32 @@ class Connection:
             await self._opened.close()
 
     # Private --------------------------------------------------------------------------------------
+
+    async def _call(
+        self, method: str, request: Message, answer: type[_Answer], seconds: float
+    ) -> _Answer:
+        channel = await self._ready_channel()
+        service = IMAGE_SERVICE if method in _IMAGE_METHODS else RUNTIME_SERVICE
+        invoke: grpc.aio.UnaryUnaryMultiCallable[Message, bytes] = channel.unary_unary(
+            f"{service}{method}", request_serializer=_serialize
+        )
+
+        async def answered() -> bytes:
+            try:
+                return await invoke(request)
+            except asyncio.CancelledError:
+                self._check_closed()
+                raise
+
+        try:
+            return self._decode(answer, await within(self._clock, seconds, answered()))
+        except TimeoutError:
+            raise CallFailed(
+                f"{method} was not answered within {seconds:g} s",
+                grpc.StatusCode.DEADLINE_EXCEEDED,
+            ) from None
+        except grpc.aio.AioRpcError as error:
+            raise self._translate(error) from error
 
     async def _ready_channel(self) -> grpc.aio.Channel:
         if self._closed:
