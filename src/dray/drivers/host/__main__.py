@@ -14,6 +14,8 @@ from dray.drivers.host.driver import HostDriver
 from dray.drivers.host.reading import load_config
 from dray.sdk import ConfigurationError, run
 
+__all__ = ["main"]
+
 # As the SDK's, for what a restart does not cure.
 EXIT_MISCONFIGURED: Final = 2
 

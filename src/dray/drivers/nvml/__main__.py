@@ -13,6 +13,8 @@ from dray.drivers.nvml.config import NvmlConfig, load_config
 from dray.drivers.nvml.driver import NvmlDriver
 from dray.sdk import ConfigurationError, run
 
+__all__ = ["main"]
+
 # As the SDK's, for what a restart does not cure.
 EXIT_MISCONFIGURED: Final = 2
 

@@ -198,6 +198,7 @@ class NvmlDriver(Driver):
         """All devices at once, again on every event, and every few seconds without any."""
         clock = self.context.clock
         watched: frozenset[str] = frozenset()
+        away: frozenset[str] = frozenset()
         self._events = events = EventThread(self._nvml)
         try:
             while True:
@@ -213,6 +214,11 @@ class NvmlDriver(Driver):
                     self._hear(event, readings, now)
                 for uuid, reading in readings.items():
                     self._of(uuid).hear_reading(reading, now=now)
+                lost = frozenset(uuid for uuid, reading in readings.items() if reading.lost)
+                if away - lost:
+                    # Whoever comes back from a reset has forgotten who listens.
+                    watched = frozenset()
+                away = lost
                 yield self._words()
                 await self._pause(events, self.config.health.every_seconds)
         finally:

@@ -219,6 +219,25 @@ def test_a_lost_gpu_takes_all_its_parts_along(tmp_path: Path) -> None:
             await reports.aclose()
 
 
+def test_a_gpu_that_comes_back_is_listened_to_again(tmp_path: Path) -> None:
+    @scenario(tmp_path, FakeGpu(0))
+    async def _(machine: Machine) -> None:
+        clock = FakeClock()
+        async with running(tmp_path, clock=clock) as driver:
+            reports: Any = driver.watch_health()
+            await anext(reports)
+            for lost in (True, False, False):
+                machine.gpus[0].lost = lost
+                if lost:
+                    machine.registered.clear()
+                coming = asyncio.ensure_future(anext(reports))
+                await settle()
+                clock.advance(5.0)
+                await coming
+            assert machine.registered == {0}
+            await reports.aclose()
+
+
 def test_a_gpu_without_events_is_probed_and_says_so(tmp_path: Path) -> None:
     @scenario(tmp_path, FakeGpu(0, events=False))
     async def _(machine: Machine) -> None:
