@@ -30,6 +30,7 @@ from dray.agent.pods.devices import DeviceKeeper
 from dray.agent.pods.hooks import Hooks
 from dray.agent.pods.phase import TERMINAL
 from dray.agent.pods.plan import Facts, Plan, plan
+from dray.agent.pods.pod_changes import asks_anew, claims_changed
 from dray.agent.pods.pod_state import NOTHING, PodState
 from dray.agent.pods.probe_results import ProbeResults
 from dray.agent.pods.probes import Prober
@@ -130,11 +131,15 @@ class PodWorker:
     def update(self, pod: Pod) -> None:
         """The pod changed in the API."""
         before, self._pod = self._pod, self._around.writer.know(pod)
-        if _claims_changed(before, self._pod):
+        other_claims = claims_changed(before, self._pod)
+        if other_claims:
             self._devices.hurry()
+        was_ending = self._ending.is_set()
         self._note_ending()
         self.report()
-        self._wake.set()
+        # Most changes are our own statuses coming back: nothing to look at containers for.
+        if other_claims or was_ending != self._ending.is_set() or asks_anew(before, self._pod):
+            self._wake.set()
 
     @property
     def vanished(self) -> bool:
@@ -578,11 +583,4 @@ def _was_restarting(status: PodStatus) -> bool:
     return any(
         condition.type == ALL_CONTAINERS_RESTARTING and condition.status == CONDITION_TRUE
         for condition in status.conditions
-    )
-
-
-def _claims_changed(before: Pod, now: Pod) -> bool:
-    return (
-        before.status.resource_claim_statuses != now.status.resource_claim_statuses
-        or before.status.extended_resource_claim_status != now.status.extended_resource_claim_status
     )

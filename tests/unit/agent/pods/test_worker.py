@@ -737,6 +737,40 @@ def test_health_is_reported_at_once_and_kept_when_the_pod_is_over() -> None:
     play(scenario)
 
 
+def test_a_status_that_comes_back_is_no_reason_to_look_at_containers() -> None:
+    async def scenario(stage: Stage) -> None:
+        pod = await stage.add(make_pod(containers=(GPU_CONTAINER,), resource_claims=CLAIMS))
+        await stage.until("web", phase_is("Running"))
+        await stage.settle()
+        looks = count_looks(stage.runtime)
+        sick = ResourceStatus(
+            name="claim:gpu", resources=(ResourceHealth(resource_id="0", health="Unhealthy"),)
+        )
+        stage.health.found["main"] = (sick,)
+        stage.health.change(pod.metadata.uid)
+        await stage.until("web", lambda p: container(p).allocated_resources_status == (sick,))
+        await stage.settle()
+        assert looks == []
+        labelled = {"metadata": {"labels": {"a": "b"}}}
+        await stage.client.patch(Pod, "web", labelled, namespace="default")
+        await stage.settle()
+        assert looks == ["look"]
+
+    play(scenario)
+
+
+def count_looks(runtime: MemoryRuntime) -> list[str]:
+    looks: list[str] = []
+    list_sandboxes = runtime.list_sandboxes
+
+    async def counted() -> Sequence[Sandbox]:
+        looks.append("look")
+        return await list_sandboxes()
+
+    runtime.list_sandboxes = counted  # type: ignore[method-assign]  # the runtime is the test's
+    return looks
+
+
 def test_health_is_reported_while_the_pod_waits_for_its_driver() -> None:
     async def scenario(stage: Stage) -> None:
         stage.claims.gate = asyncio.Event()
