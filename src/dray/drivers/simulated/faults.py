@@ -118,6 +118,9 @@ class Faults:
 
     def __init__(self) -> None:
         self._faults: list[Fault] = []
+        # By device, made when it is asked for: a driver of a thousand devices asks for each of
+        # them in every report.
+        self._by_device: dict[str, list[Fault]] | None = None
         self._struck: dict[int, int] = {}  # by identity: equal faults are still two
         self._listeners: list[Callable[[], None]] = []
 
@@ -132,6 +135,7 @@ class Faults:
             raise ConfigurationError(f"there are {FAULTS_MAX} faults already")
         self._forget(same)
         self._faults.append(fault)
+        self._by_device = None
         self._tell()
 
     def recover(self, device: str = ALL_DEVICES) -> int:
@@ -144,7 +148,14 @@ class Faults:
 
     def of(self, device: str) -> tuple[Fault, ...]:
         """What is wrong with a device, the latest last."""
-        return tuple(fault for fault in self._faults if fault.concerns(device))
+        if self._by_device is None:
+            self._by_device = {}
+            for fault in self._faults:
+                self._by_device.setdefault(fault.device, []).append(fault)
+        general, own = self._by_device.get(ALL_DEVICES, ()), self._by_device.get(device, ())
+        if general and own and device != ALL_DEVICES:
+            return tuple(fault for fault in self._faults if fault.concerns(device))
+        return tuple(own or general)
 
     def all(self) -> tuple[Fault, ...]:
         return tuple(self._faults)
@@ -163,6 +174,7 @@ class Faults:
     def _forget(self, faults: list[Fault]) -> None:
         gone = {id(fault) for fault in faults}
         self._faults = [fault for fault in self._faults if id(fault) not in gone]
+        self._by_device = None
         for number in gone:
             self._struck.pop(number, None)
 

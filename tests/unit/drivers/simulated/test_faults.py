@@ -54,6 +54,19 @@ def test_a_fault_holds_until_its_device_recovers() -> None:
     assert faults.all() == (fault(device="gpu-1"),)
 
 
+def test_what_is_wrong_with_a_device_is_in_the_order_it_was_injected() -> None:
+    faults = Faults()
+    first = fault(FaultKind.SLOW, seconds=1.0)
+    general = fault(FaultKind.DEGRADED, device=ALL_DEVICES)
+    last = fault()
+    for one in (first, fault(device="gpu-1"), general, last):
+        faults.inject(one)
+    assert faults.of("gpu-0") == (first, general, last)
+    assert faults.of("gpu-2") == faults.of(ALL_DEVICES) == (general,)
+    faults.recover("gpu-0")
+    assert faults.of("gpu-0") == (general,)
+
+
 def test_recovering_one_device_leaves_what_is_wrong_with_all() -> None:
     faults = Faults()
     faults.inject(fault(device=ALL_DEVICES))
