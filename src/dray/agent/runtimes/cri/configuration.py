@@ -2,7 +2,8 @@
 
 Labels are those a kubelet sets, so that crictl and a kubelet read what dray made. CRI wants a
 sandbox's configuration again with each of its containers; what cannot be asked back of a runtime
-is kept in an annotation of the sandbox, so that an agent that knows nothing has it too. Upstream
+is kept in a label of the sandbox, so that an agent that knows nothing has it too. It is JSON, which
+no label of a pod can be: a pod that a kubelet made cannot pretend to have been made by us. Upstream
 counterpart: generatePodSandboxConfig and generateContainerConfig in pkg/kubelet/kuberuntime, as
 far as they make messages.
 """
@@ -87,8 +88,8 @@ def sandbox_message(config: SandboxConfig) -> cri.PodSandboxConfig:
         "privileged": config.privileged,
     }
     message = _sandbox(config.pod, config.attempt, kept)
-    message.labels.update({**config.labels, **message.labels})
-    message.annotations.update({**config.annotations, SANDBOX_CONFIG: json.dumps(kept)})
+    message.labels.update({**config.labels, **message.labels, SANDBOX_CONFIG: json.dumps(kept)})
+    message.annotations.update(config.annotations)
     message.linux.sysctls.update(config.sysctls)
     for protocol, container_port, host_port in config.port_mappings:
         message.port_mappings.add(
@@ -193,9 +194,9 @@ def _sandbox(pod: PodIdentity, attempt: int, kept: dict[str, Any]) -> cri.PodSan
 
 
 def _kept(status: cri.PodSandboxStatus) -> dict[str, Any]:
-    """What the annotation keeps, or what a kubelet would have said."""
+    """What the label keeps, or what a kubelet would have said."""
     try:
-        kept = json.loads(status.annotations.get(SANDBOX_CONFIG, ""))
+        kept = json.loads(status.labels.get(SANDBOX_CONFIG, ""))
     except ValueError:
         kept = None
     if isinstance(kept, dict) and _text(kept, "logDirectory").startswith("/"):

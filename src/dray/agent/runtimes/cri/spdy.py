@@ -191,6 +191,7 @@ async def open_spdy(url: str, protocol: str) -> SPDYConnection:
         )
     except OSError as error:
         raise TransportError(f"cannot connect to the runtime's streams: {error}") from error
+    connection = None
     try:
         path = parts.path + (f"?{parts.query}" if parts.query else "")
         writer.write(
@@ -202,14 +203,13 @@ async def open_spdy(url: str, protocol: str) -> SPDYConnection:
             "Content-Length: 0\r\n\r\n".encode()
         )
         await writer.drain()
-        chosen = await _upgraded(reader)
+        connection = SPDYConnection(reader, writer, await _upgraded(reader))
     except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, OSError) as error:
-        writer.close()
         raise TransportError(f"the runtime's stream broke: {error}") from error
-    except BaseException:
-        writer.close()
-        raise
-    return SPDYConnection(reader, writer, chosen)
+    finally:
+        if connection is None:
+            writer.close()
+    return connection
 
 
 async def _upgraded(reader: asyncio.StreamReader) -> str:

@@ -223,15 +223,16 @@ async def open_streams(
 async def open_port(url: str, port: int, *, clock: Clock) -> StreamedPort:
     """A port inside a pod, at the URL of PortForward. Raises RuntimeFailed."""
     connection = await _open(url, PORT_PROTOCOL, clock)
+    settled = False
     try:
         opened = StreamedPort(connection, port)
         await opened.settle(clock)
+        settled = True
     except TransportError as error:
-        await connection.close()
         raise RuntimeFailed(str(error), reason=CONNECT_FAILED) from error
-    except BaseException:
-        await connection.close()
-        raise
+    finally:
+        if not settled:
+            await connection.close()
     return opened
 
 

@@ -115,7 +115,7 @@ def test_a_runtime_that_remembers_nothing_yet_is_asked_again(path: str) -> None:
         fake, clock = FakeCRI(), FakeClock()
         fake.refusals["Version"] = (grpc.StatusCode.UNKNOWN, STARTING)
         async with serving(fake, path), connected(path, clock) as connection:
-            asking = asyncio.ensure_future(ask(connection))
+            asking = asyncio.ensure_future(ask(connection, seconds=1e9))
             await until(lambda: len(fake.calls) == 1)
             fake.refusals.clear()
             while not asking.done():
