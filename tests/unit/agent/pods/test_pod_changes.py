@@ -15,8 +15,7 @@ from dray.api.core import (
     PodStatus,
 )
 from dray.api.meta import ObjectMeta
-from dray.api.times import Time
-from dray.api.wire import replace
+from dray.api.wire import Time, replace
 
 POD = Pod(metadata=ObjectMeta(name="web", resource_version="1"))
 LATER = Time.parse("2026-01-01T00:00:00Z")
