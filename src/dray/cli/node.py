@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import signal
 import socket
@@ -200,6 +201,7 @@ async def _node(
             await stack.enter_async_context(
                 serve(driver, place, client=client, clock=clock, entropy=entropy)
             )
+        _keep_what_is_there()
         click.echo(f"dray node {settings.node_name} ready, files in {settings.root}")
         await _either(_told_to_stop(), running)
 
@@ -223,6 +225,7 @@ async def _fleet(
             for make in factories:
                 await stack.enter_async_context(_attached(make(), agent, client, clock, entropy))
             _log.debug("node %s has its drivers", name)
+        _keep_what_is_there()
         click.echo(f"dray node: {nodes} simulated nodes ready, {names[0]} to {names[-1]}")
         await _either(_told_to_stop(), running)
 
@@ -280,6 +283,16 @@ def _serving(
         known = pki / "clients.crt"
         write_file(known, config.trust.authority)
     return server_context(files.certificate, files.key, client_authority=known)
+
+
+def _keep_what_is_there() -> None:
+    """Look for garbage among what comes from now on only.
+
+    Going through modules and settings again and again would hold up everything else, changes of
+    health among it, for tens of milliseconds.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 async def _told_to_stop() -> None:
