@@ -27,9 +27,23 @@ from dray.client import Client, connect, load_kubeconfig
 from dray.clock import SystemClock
 from dray.entropy import SystemEntropy
 
+ATTEMPTS_MAX = 20
+PAUSE_SECONDS = 0.5
+
 
 async def schedule(client: Client, name: str, namespace: str = "default") -> list[str]:
-    """Give a pod devices and a node, and say which."""
+    """Give a pod devices and a node, and say which. Drivers may still be publishing theirs."""
+    for _ in range(ATTEMPTS_MAX - 1):
+        answer = await attempt(client, name, namespace)
+        if isinstance(answer, list):
+            return answer
+        await asyncio.sleep(PAUSE_SECONDS)
+    answer = await attempt(client, name, namespace)
+    return answer if isinstance(answer, list) else sys.exit(answer)
+
+
+async def attempt(client: Client, name: str, namespace: str) -> list[str] | str:
+    """What was given, or why nothing was."""
     pod = await client.get(Pod, name, namespace=namespace)
     claims = (await client.list(ResourceClaim)).items
     own = {claim.metadata.name: claim for claim in claims if claim.metadata.namespace == namespace}
@@ -48,7 +62,7 @@ async def schedule(client: Client, name: str, namespace: str = "default") -> lis
         if isinstance(answer, Allocation):
             return await write_down(client, pod, node.metadata.name, wanted, answer)
         summaries.append(f"{node.metadata.name}: {answer.report.summary}")
-    sys.exit("\n".join(summaries) or "there are no nodes")
+    return "\n".join(summaries) or "there are no nodes"
 
 
 async def write_down(
