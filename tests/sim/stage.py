@@ -65,6 +65,9 @@ STEPS_MAX: Final = 20_000
 
 # Real time in which a socket on this machine answers, even if it has other things to do.
 SOCKET_GRACE_SECONDS: Final = 0.02
+# The same where an answer is due: in the first steps of a wait. Later, time is waited for.
+SOCKET_PATIENCE_SECONDS: Final = 0.25
+PATIENT_STEPS: Final = 4
 # The same while nobody is there to answer.
 DISK_GRACE_SECONDS: Final = 0.002
 
@@ -125,6 +128,8 @@ class Stage:
         self.runtime = MemoryRuntime(self.clock, unresolved=self._unresolved)
         # Drivers without files of their own have none of CDI's either.
         self._files_are_looked_for = False
+        self._behind_sockets = False
+        self.lost: set[str] = set()  # names in CDI that the runtime does not find
         self.times: list[float] = []
         self.troupes: list[Troupe] = []
         self._agent: Agent | None = None
@@ -264,6 +269,7 @@ class Stage:
 
     def expect_sockets(self) -> None:
         """Somebody is behind the node's sockets: give them time to answer."""
+        self._behind_sockets = True
         self._loop.listen_for(SOCKET_GRACE_SECONDS)
 
     async def connected(self, name: str = DRIVER, *, count: int = 1) -> None:
@@ -318,7 +324,7 @@ class Stage:
     def _unresolved(self, names: Sequence[str]) -> Sequence[str]:
         """What a runtime does not find: claims without a file of their driver's."""
         if not self._files_are_looked_for:
-            return ()
+            return [name for name in names if name in self.lost]
         files = [path.name for path in self.cdi_directory.glob("*")]
         uids = {name: name.partition("=")[2][:UID_LENGTH] for name in names}
         return [name for name in names if not any(uids[name] in file for file in files)]
@@ -500,6 +506,12 @@ class Stage:
         if self._life is not None and self._life.done():
             self._life.result()  # an agent that is not told to end does not
 
+    async def _listen_longer(self) -> None:
+        """Before time goes on, be sure that an answer is not just late on a busy machine."""
+        self._loop.listen_for(SOCKET_PATIENCE_SECONDS)
+        await self.settle()
+        self._loop.listen_for(SOCKET_GRACE_SECONDS)
+
     async def after(self, seconds: float, *, stride: float = 0.0) -> None:
         """Let so much time pass; with a stride, in steps of so much instead of deadlines."""
         end = self.clock.monotonic() + seconds
@@ -516,8 +528,10 @@ class Stage:
         A limit that is named counts as measured: it holds so soon.
         """
         end = self.clock.monotonic() + (seconds_max or PATIENCE_SECONDS)
-        for _ in range(STEPS_MAX):
+        for step in range(STEPS_MAX):
             await self.settle()
+            if step < PATIENT_STEPS and self._behind_sockets and not condition():
+                await self._listen_longer()
             if condition():
                 self.measured(*(() if seconds_max is None else (seconds_max,)))
                 return self.elapsed

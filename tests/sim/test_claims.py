@@ -8,8 +8,14 @@ from itertools import pairwise
 from dray.api.resource import ResourceClaim
 from dray.drivers.simulated import FaultKind
 from dray.drivers.simulated.faults import ErrorClass, Operation
+from dray.proto.dra_v1_pb2 import (
+    DEVICE_FAILED,
+    NodePrepareResourceResponse,
+    NodePrepareResourcesRequest,
+    NodePrepareResourcesResponse,
+)
 from tests.sim.matrix import row
-from tests.sim.players import OTHER, Prober
+from tests.sim.players import OTHER, Prober, Script, prepared
 from tests.sim.stage import DRIVER, Stage
 
 SLICE = f"slice {DRIVER}"
@@ -261,3 +267,36 @@ async def test_devices_that_the_runtime_does_not_find_are_prepared_again(stage: 
     await stage.expect(0, lambda: stage.seen.read("pod one", "restarts main") == "1")
     await stage.expect(0, lambda: stage.shows("pod one", "container main", "running"))
     assert file.exists()
+
+
+OLD, NEW = "example.com/nic=old", "example.com/nic=new"
+
+
+@row(74, driver=False, detail=True)
+async def test_a_container_gets_the_names_that_its_driver_gives_devices_now(stage: Stage) -> None:
+    old, new = (prepared("nic-0", cdi=lambda _name: OLD), prepared("nic-0", cdi=lambda _name: NEW))
+    await stage.attach(OTHER, Script(old, new))
+    await stage.add_claim("one", {OTHER: ["nic-0"]})
+    pod = await stage.add_pod("one", "one")
+    await stage.until(lambda: stage.shows("pod one", "phase", "Running"))
+    stage.lost.add(OLD)
+    stage.mark()
+    stage.runtime.exit_container(pod.metadata.uid, "main", 1)
+    await stage.expect(0, lambda: stage.seen.read("pod one", "restarts main") == "1")
+
+
+@row(74, driver=False, detail=True)
+async def test_a_device_that_cannot_be_prepared_again_ends_the_pod(stage: Stage) -> None:
+    def broken(request: NodePrepareResourcesRequest) -> NodePrepareResourcesResponse:
+        failed = NodePrepareResourceResponse(error="it burned", error_type=DEVICE_FAILED)
+        return NodePrepareResourcesResponse(claims={each.uid: failed for each in request.claims})
+
+    await stage.attach(OTHER, Script(prepared("nic-0", cdi=lambda _name: OLD), broken))
+    await stage.add_claim("one", {OTHER: ["nic-0"]})
+    pod = await stage.add_pod("one", "one")
+    await stage.until(lambda: stage.shows("pod one", "phase", "Running"))
+    stage.lost.add(OLD)
+    stage.mark()
+    stage.runtime.exit_container(pod.metadata.uid, "main", 1)
+    await stage.expect(0, lambda: stage.shows("pod one", "phase", "Failed DeviceFailed"))
+    assert "it burned" in stage.seen.read("pod one", "phase")

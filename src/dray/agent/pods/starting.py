@@ -172,8 +172,7 @@ class Starter:
         try:
             await self._pull(pod, start.container)
             self.count_restart(start.container, state.latest(name))
-            config = await self._config(pod, start, sandbox)
-            container_id = await self._create(pod, sandbox, config)
+            container_id = await self._create(pod, start, sandbox)
             self.images[container_id] = start.container.image
             self._tell(pod, name, NORMAL, "Created", "Container created")
             await self._runtime.start_container(container_id)
@@ -229,12 +228,15 @@ class Starter:
                 raise
             return await self._configure(pod, start, sandbox)
 
-    async def _create(self, pod: Pod, sandbox: Sandbox, config: ContainerConfig) -> str:
+    async def _create(self, pod: Pod, start: Start, sandbox: Sandbox) -> str:
+        config = await self._config(pod, start, sandbox)
         try:
             return await self._runtime.create_container(sandbox, config)
         except UnresolvedDevices:
             if not await self._devices.refresh(pod):
                 raise
+            # Devices may have other names now.
+            config = await self._config(pod, start, sandbox)
             return await self._runtime.create_container(sandbox, config)
 
     async def _run_hook(

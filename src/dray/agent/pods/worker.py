@@ -353,6 +353,7 @@ class PodWorker:
                 self._alarms.append(self._around.clock.monotonic() + seconds)
                 continue
             if not await self._starter.start(self._pod, start, self._state):
+                self._note_ending()  # its devices may be lost for good
                 seconds = self._starter.ready_in(self._pod, start, self._state)
                 self._alarms.append(self._around.clock.monotonic() + seconds)
             done = True

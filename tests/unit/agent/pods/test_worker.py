@@ -699,6 +699,20 @@ def test_devices_the_runtime_cannot_resolve_are_asked_of_their_driver_again() ->
     play(scenario, lambda clock: MemoryRuntime(clock, unresolved=unresolved))
 
 
+def test_devices_that_were_asked_for_again_go_by_the_names_they_have_now() -> None:
+    async def scenario(stage: Stage) -> None:
+        stage.claims.devices["main"] = ("gpu.dev/gpu=old",)
+        stage.claims.on_refresh = lambda: stage.claims.devices.update(main=("gpu.dev/gpu=new",))
+        await stage.add(make_pod(containers=(GPU_CONTAINER,), resource_claims=CLAIMS))
+        await stage.until("web", phase_is("Running"))
+        assert stage.claims.calls == ["prepare web", "refresh web"]
+
+    def unresolved(devices: Any) -> list[str]:
+        return [device for device in devices if device == "gpu.dev/gpu=old"]
+
+    play(scenario, lambda clock: MemoryRuntime(clock, unresolved=unresolved))
+
+
 def test_devices_nobody_brings_back_are_not_asked_for_without_pause() -> None:
     async def scenario(stage: Stage) -> None:
         stage.claims.devices["main"] = ("gpu.dev/gpu=0",)
