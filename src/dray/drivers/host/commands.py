@@ -38,9 +38,11 @@ class Outcome:
 
 
 async def run_command(words: Sequence[str], *, seconds: float, context: Context) -> Outcome:
-    """Run a program to its end. Raises CommandFailed. What it started ends with it."""
+    """Run a program to its end. Raises CommandFailed. One that is ended ends with its children."""
+    loop = asyncio.get_running_loop()
     try:
-        process = await asyncio.create_subprocess_exec(
+        transport, listener = await loop.subprocess_exec(
+            lambda: _Listener(loop),
             *words,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
@@ -50,30 +52,37 @@ async def run_command(words: Sequence[str], *, seconds: float, context: Context)
     except (OSError, ValueError) as error:
         raise CommandFailed(f"{words[0]} cannot be started: {error}") from error
     try:
-        return await within(context.clock, seconds, _listen(process, words[0]))
+        await within(context.clock, seconds, asyncio.shield(listener.over))
     except TimeoutError:
         raise CommandFailed(f"{words[0]} did not end within {seconds:g} s") from None
     finally:
-        # Also when it has ended: its children may hold the pipes, and would go on for ever.
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
-
-
-async def _listen(process: asyncio.subprocess.Process, word: str) -> Outcome:
-    assert process.stdout is not None, "it is piped"
-    assert process.stderr is not None, "it is piped"
-    output, errors = await asyncio.gather(
-        _read(process.stdout, OUTPUT_BYTES_MAX), _read(process.stderr, _ERRORS_BYTES_MAX)
-    )
+        # Also where it has ended itself and children hold its pipes. But not when all is over: its
+        # number may be another's by then.
+        if not listener.over.done():
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(transport.get_pid(), signal.SIGKILL)
+        # What left the group may hold the pipes for ever; nobody listens any more.
+        transport.close()
+        await listener.over
+    output, errors = listener.said[1], listener.said[2]
     if len(output) > OUTPUT_BYTES_MAX:
-        raise CommandFailed(f"{word} wrote more than {OUTPUT_BYTES_MAX} bytes")
-    return Outcome(await process.wait(), output, errors.decode(errors="replace"))
+        raise CommandFailed(f"{words[0]} wrote more than {OUTPUT_BYTES_MAX} bytes")
+    code = transport.get_returncode()
+    return Outcome(0 if code is None else code, bytes(output), errors.decode(errors="replace"))
 
 
-async def _read(stream: asyncio.StreamReader, limit: int) -> bytes:
-    """All of it up to the limit and a byte more; the rest is read and dropped."""
-    kept = bytearray()
-    while data := await stream.read(64 * 1024):
-        kept += data[: max(limit + 1 - len(kept), 0)]
-    return bytes(kept)
+class _Listener(asyncio.SubprocessProtocol):
+    """Keeps what a program says, up to a limit and a byte more; the rest is dropped."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.said = {1: bytearray(), 2: bytearray()}
+        # Done when the program has ended and its pipes are closed.
+        self.over: asyncio.Future[None] = loop.create_future()
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        limit = OUTPUT_BYTES_MAX if fd == 1 else _ERRORS_BYTES_MAX
+        self.said[fd] += data[: max(limit + 1 - len(self.said[fd]), 0)]
+
+    def connection_lost(self, _: Exception | None) -> None:
+        if not self.over.done():
+            self.over.set_result(None)

@@ -31,6 +31,8 @@ def test_a_command_that_hangs_ends_with_its_children() -> None:
     # The child holds the pipes: it must not be waited for.
     with pytest.raises(CommandFailed, match=r"did not end within 0\.1 s"):
         run("/bin/sh", "-c", "sleep 600 & exec sleep 600", seconds=0.1)
+    with pytest.raises(CommandFailed, match=r"did not end within 0\.1 s"):
+        run("/bin/sh", "-c", "sleep 600 &", seconds=0.1)
 
 
 def test_a_command_that_says_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

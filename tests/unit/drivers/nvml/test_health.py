@@ -203,6 +203,7 @@ readings = st.sampled_from(
 steps = st.lists(st.tuples(st.sampled_from([1.0, 30.0, RECOVER]), readings | st.just(79)))
 
 
+@pytest.mark.slow
 @given(steps)
 def test_nobody_is_healthy_within_a_while_of_a_fault(told: list[tuple[float, object]]) -> None:
     health, now, bad_at = healthy(), 0.0, float("-inf")
