@@ -236,14 +236,13 @@ class Stage:
         *,
         fleet: Fleet | None = None,
         faults: Faults | None = None,
-        offers_health: bool = True,
     ) -> Troupe:
         """A driver in this process, behind a wire."""
         faults = faults or Faults()
         driver = driver or SimulatedDriver(fleet or default_fleet(), faults, crash=_no_crash)
         troupe = await self._serve(driver, faults, Settings(node_name=NODE, in_memory=True))
         troupe.wire = Wire(troupe.running.service)
-        self._attach(troupe, offers_health=offers_health)
+        self._attach(troupe)
         await self.settle()
         return troupe
 
@@ -314,10 +313,10 @@ class Stage:
         self.troupes.append(troupe)
         return troupe
 
-    def _attach(self, troupe: Troupe, *, offers_health: bool = True) -> None:
+    def _attach(self, troupe: Troupe) -> None:
         assert troupe.wire is not None
-        name = troupe.driver.name
-        detach = self.agent.attach(name, troupe.wire, offers_health=offers_health)
+        name, offered = troupe.driver.name, troupe.running.service.offers_health
+        detach = self.agent.attach(name, troupe.wire, offers_health=offered)
         troupe.instance = self.agent.plugins.instances(name)[-1]
         troupe.stack.callback(detach)
 

@@ -22,10 +22,10 @@ from dray.agent.node.description import NodeDescription
 from dray.agent.node.machine import Machine, read_machine
 from dray.agent.node.registration import NodeKeeper
 from dray.agent.plugins.manager import PluginManager
-from dray.agent.plugins.plugin import PluginService
+from dray.agent.plugins.plugin import Change, PluginChange, PluginService
 from dray.agent.plugins.slice_cleanup import SliceCleanup
 from dray.agent.podresources import PodResourcesServer
-from dray.agent.pods.collaborators import PodSource
+from dray.agent.pods.collaborators import NORMAL, WARNING, PodSource
 from dray.agent.pods.manager import PodManager
 from dray.agent.runtimes.runtime import Runtime
 from dray.agent.settings import AgentSettings
@@ -122,6 +122,7 @@ class Agent:
             delay_seconds=settings.slice_cleanup_seconds,
         )
         self._ready = asyncio.Event()
+        self.plugins.listen(self._tell_of_hangs)
 
     def _recorder(self) -> EventRecorder:
         return EventRecorder(
@@ -247,10 +248,19 @@ class Agent:
             pods_count=len(self.pods.active_pods()),
         )
 
-    def _node_event(self, reason: str, message: str) -> None:
+    def _tell_of_hangs(self, change: PluginChange) -> None:
+        """A driver that hangs looks well to all others: its slices and its sockets are there."""
+        plugin = change.plugin
+        where = f"driver {plugin.driver} at {plugin.instance}"
+        if change.change is Change.HUNG:
+            self._node_event("DriverHung", f"{where} is connected, but answers no calls")
+        elif change.change is Change.RESPONSIVE:
+            self._node_event("DriverResponsive", f"{where} answers again", kind=NORMAL)
+
+    def _node_event(self, reason: str, message: str, *, kind: str = WARNING) -> None:
         """Tell of what concerns the node, and not one pod."""
         name = self.settings.node_name
-        _log.warning("%s: %s", reason, message)
+        _log.log(logging.WARNING if kind == WARNING else logging.INFO, "%s: %s", reason, message)
         # Events of nodes name themselves for a UID: the object may not be there yet.
         node = Node(metadata=ObjectMeta(name=name, uid=name))
-        self.events.record(node, "Warning", reason, message)
+        self.events.record(node, kind, reason, message)

@@ -237,7 +237,8 @@ async def _attached(
     """A driver in this process, on a node that only seems to be there."""
     place = Settings(node_name=agent.settings.node_name, in_memory=True)
     async with serve(driver, place, client=client, clock=clock, entropy=entropy) as running:
-        detach = agent.attach(driver.name, running.service)
+        service = running.service
+        detach = agent.attach(driver.name, service, offers_health=service.offers_health)
         try:
             yield
         finally:

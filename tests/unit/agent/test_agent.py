@@ -11,6 +11,7 @@ import pytest
 from dray.agent.claims.checkpoint import decode_checkpoint
 from dray.api.core import Event, Node, Pod
 from dray.errors import ConfigurationError
+from dray.proto.dra_v1_pb2 import NodePrepareResourcesResponse
 from tests.unit.agent.hosts import DRIVER, NODE, Host, health_of
 
 pytestmark = pytest.mark.slow
@@ -122,6 +123,45 @@ def test_what_concerns_the_node_is_an_event_of_the_node() -> None:
             assert [(one.type, one.involved_object.kind) for one in found] == [("Warning", "Node")]
             assert found[0].involved_object.name == NODE
             assert "dra_manager_state.damaged-0" in found[0].message
+
+    run(scenario())
+
+
+class Hung:
+    """A driver that listens, and that is all."""
+
+    def __init__(self) -> None:
+        self.woken = asyncio.Event()
+
+    async def prepare(self, request: object) -> Any:
+        del request
+        await self.woken.wait()
+        return NodePrepareResourcesResponse()
+
+    async def unprepare(self, request: object) -> Any:
+        raise AssertionError(f"nothing was prepared, but {request} is to be undone")
+
+    def watch_health(self) -> Any:
+        raise AssertionError("health is not offered")
+
+
+def test_a_driver_that_hangs_is_told_of_on_the_node() -> None:
+    async def scenario() -> None:
+        async with Host() as host:
+            agent = await host.start()
+            driver = Hung()
+            agent.attach(DRIVER, driver, offers_health=False)
+            await host.add("web", "gpu-0")
+            await host.pass_time(55.0, steps=110)
+            driver.woken.set()
+            await host.pass_time(15.0, steps=30)
+            events = await host.cluster.client.list(Event)
+            told = [
+                (one.type, one.reason)
+                for one in events.items
+                if one.involved_object.kind == "Node" and one.reason.startswith("Driver")
+            ]
+            assert told == [("Warning", "DriverHung"), ("Normal", "DriverResponsive")]
 
     run(scenario())
 
