@@ -10,6 +10,7 @@ from benchmarks import (
     fairness,
     health,
     http,
+    node,
     resource_slice,
     selectors,
     server,
@@ -29,6 +30,7 @@ def main() -> None:
         server.main(),
         fairness.main(),
         health.main(),
+        node.main(),
     ]
     sys.exit(0 if all(held) else 1)
 
