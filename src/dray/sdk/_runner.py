@@ -96,7 +96,8 @@ class RunningDriver:
         self._clock = clock
         self._entropy = entropy
         self._background = Background()
-        self._inventory = Inventory()
+        # None until devices were discovered: until then nobody knows that there are none.
+        self._inventory: Inventory | None = None
         self._devices: dict[tuple[str, str], Device] = {}
         self._refreshing = asyncio.Lock()
         self.journal: Final = Journal(
@@ -162,6 +163,8 @@ class RunningDriver:
 
     def devices(self) -> tuple[tuple[str, Device], ...]:
         """The devices there are, with their pools' names."""
+        if self._inventory is None:
+            return ()
         return self._inventory.devices(self.settings.node_name)
 
     def prepared(self) -> tuple[PreparedDevice, ...]:
@@ -190,7 +193,7 @@ class RunningDriver:
         return await self._background.failure()
 
     def _publish(self) -> None:
-        if self.publisher is not None:
+        if self.publisher is not None and self._inventory is not None:
             tainted = self.taints.apply(self._inventory, self.settings.node_name)
             self.publisher.publish(tainted)
 

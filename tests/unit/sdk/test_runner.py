@@ -37,7 +37,16 @@ from dray.proto import dra_v1beta1_pb2 as v1beta1
 from dray.proto import health_v1_pb2 as health_v1
 from dray.proto import health_v1alpha1_pb2 as health_v1alpha1
 from dray.proto import registration_v1_pb2 as registration
-from dray.sdk import Device, Health, RegistrationStatus, RunningDriver, Settings, device, serve
+from dray.sdk import (
+    Device,
+    Health,
+    Inventory,
+    RegistrationStatus,
+    RunningDriver,
+    Settings,
+    device,
+    serve,
+)
 from dray.testing import FakeClock
 from dray.testing.cluster import Cluster
 from tests.unit.sdk.drivers import (
@@ -532,6 +541,33 @@ def test_devices_are_published_and_their_claims_prepared() -> None:
             one = await allocated(cluster.client, result())
             response = await running.service.prepare(prepare_request(one))
             assert response.claims[one.metadata.uid].error == ""
+
+    run_in(scenario)
+
+
+def test_a_taint_before_devices_are_discovered_deletes_no_slices() -> None:
+    class Late(Gpus):
+        ready = True
+
+        async def discover(self) -> Inventory:
+            if not self.ready:
+                raise TransientError("the kernel module is not loaded")
+            return await super().discover()
+
+    async def scenario(root: Path) -> None:
+        driver = Late()
+        async with Cluster() as cluster:
+            await cluster.add_node("n1")
+            for driver.ready in (True, False):
+                async with serve(
+                    driver, settings(root, publish=True), client=cluster.client, clock=cluster.clock
+                ) as running:
+                    if driver.ready:
+                        await running.published()
+                    else:
+                        driver.context.taints.set("n1", "gpu-0", "gpu.example.com/failed")
+                        await settle(400)
+            assert len((await cluster.client.list(ResourceSlice)).items) == 1
 
     run_in(scenario)
 
