@@ -96,10 +96,15 @@ class Connection(asyncio.Protocol):
 
     @property
     def is_reusable(self) -> bool:
-        """Whether the answer is complete, and another request may follow."""
+        """Whether the answer is complete and was taken, and another request may follow.
+
+        What was left of an answer would be the beginning of the next one.
+        """
         transport = self._transport
         return (
             (self._complete or not self.exchanges_count)
+            and not self._chunks
+            and not self._paused
             and not self._failure
             and (self._keep or not self.exchanges_count)
             and transport is not None

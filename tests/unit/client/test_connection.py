@@ -136,6 +136,22 @@ def test_a_stream_is_not_read_faster_than_it_is_taken(monkeypatch: pytest.Monkey
     run(check)
 
 
+def test_an_answer_that_nobody_took_is_the_last_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_connection, "UNREAD_BYTES_MAX", 1)
+
+    async def check(connection: Connection, wire: Wire) -> None:
+        connection.request(b"request", streaming=True)
+        connection.data_received(OK)
+        assert await connection.head() == 200
+        assert not connection.is_reusable
+        assert wire.paused
+        assert await connection.read() == b"{}"
+        assert connection.is_reusable
+        assert not wire.paused
+
+    run(check)
+
+
 def test_an_answer_that_is_too_large_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_connection, "REPLY_BYTES_MAX", 10)
 

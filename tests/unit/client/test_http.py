@@ -347,6 +347,25 @@ def test_more_than_the_answer_is_never_taken_for_the_next_one() -> None:
     asyncio.run(main())
 
 
+def test_a_stream_that_was_closed_unread_leaves_nothing_to_the_next_answer() -> None:
+    async def main() -> None:
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            answers = iter((OK.replace(b"200 OK", b"429 No").replace(b"{}", b"!!"), OK))
+            while True:
+                await read_request(reader)
+                writer.write(next(answers) if server.connections_count == 1 else OK)
+                await writer.drain()
+
+        async with hostile(serve) as server, transport_to(server.url) as transport:
+            stream = await transport.stream(GET)
+            assert stream.status == 429  # in one piece with its body
+            stream.close()
+            assert (await transport.request(GET)).body == b"{}"
+            assert server.connections_count == 2
+
+    asyncio.run(main())
+
+
 def test_an_answer_may_end_with_the_connection() -> None:
     async def main() -> None:
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
