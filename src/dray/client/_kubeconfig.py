@@ -209,16 +209,24 @@ def _config_of(merged: _Merged, name: str, asked_by: str) -> Config:
         certificate=certificate,
         certificate_files=files,
     )
+    url = server if "://" in server else f"{_scheme(trust)}://{server}"
     return Config(
-        server=server if "://" in server else f"http://{server}",
+        server=url,
         trust=trust,
         token_file=token_file,
         token=_text(user, "token"),
-        exec_plugin=_exec_plugin(user, cluster),
+        exec_plugin=_exec_plugin(user, cluster, url),
         headers=_impersonation(user),
         namespace=_text(context, "namespace"),
         context=name,
     )
+
+
+def _scheme(trust: Trust) -> str:
+    """Of a server that is told without one: whoever says how to trust it means TLS."""
+    authority = trust.authority is not None or trust.authority_file is not None
+    certificate = trust.certificate is not None or trust.certificate_files is not None
+    return "https" if authority or certificate or trust.insecure else "http"
 
 
 def _refuse_unsupported(user: _Entry) -> None:
@@ -249,7 +257,7 @@ def _certificate(user: _Entry) -> tuple[tuple[bytes, bytes] | None, tuple[Path, 
     ), None
 
 
-def _exec_plugin(user: _Entry, cluster: _Entry) -> ExecPlugin | None:
+def _exec_plugin(user: _Entry, cluster: _Entry, url: str) -> ExecPlugin | None:
     told = user.members.get("exec")
     if told is None:
         return None
@@ -271,16 +279,16 @@ def _exec_plugin(user: _Entry, cluster: _Entry) -> ExecPlugin | None:
         environment=_variables(plugin),
         api_version=version,
         install_hint=_text(plugin, "installHint"),
-        cluster=_told_of(cluster) if told.get("provideClusterInfo") is True else None,
+        cluster=_told_of(cluster, url) if told.get("provideClusterInfo") is True else None,
     )
 
 
-def _told_of(cluster: _Entry) -> dict[str, Any]:
+def _told_of(cluster: _Entry, url: str) -> dict[str, Any]:
     authority = _data(cluster, "certificate-authority-data")
     file = _path(cluster, "certificate-authority")
     if authority is None and file is not None:
         authority = _bytes_of(cluster, file)
-    members: dict[str, Any] = {"server": _text(cluster, "server")}
+    members: dict[str, Any] = {"server": url}
     if _text(cluster, "tls-server-name"):
         members["tls-server-name"] = _text(cluster, "tls-server-name")
     if cluster.members.get("insecure-skip-tls-verify") is True:

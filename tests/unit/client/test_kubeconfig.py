@@ -71,6 +71,44 @@ def test_everything_a_file_may_say_is_read(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("cluster", "user", "url"),
+    [
+        ({}, {"token": "t"}, "http://c:6443"),
+        ({"certificate-authority-data": DATA}, {"token": "t"}, "https://c:6443"),
+        ({"certificate-authority": "ca.crt"}, {"token": "t"}, "https://c:6443"),
+        ({"insecure-skip-tls-verify": True}, {"token": "t"}, "https://c:6443"),
+        (
+            {},
+            {"client-certificate-data": DATA, "client-key-data": DATA},
+            "https://c:6443",
+        ),
+        ({}, {"client-certificate": "c", "client-key": "k"}, "https://c:6443"),
+    ],
+    ids=["nothing", "authority", "authority-file", "insecure", "certificate", "certificate-files"],
+)
+def test_a_server_without_a_scheme_speaks_tls_if_anything_is_said_of_it(
+    tmp_path: Path, cluster: dict[str, Any], user: dict[str, Any], url: str
+) -> None:
+    file = written(tmp_path / "config", document({"server": "c:6443", **cluster}, user))
+    assert load_kubeconfig(file).server == url
+
+
+def test_a_plugin_is_told_where_requests_go(tmp_path: Path) -> None:
+    plugin = {
+        "command": "p",
+        "apiVersion": "client.authentication.k8s.io/v1",
+        "provideClusterInfo": True,
+    }
+    cluster = {"server": "c:6443", "insecure-skip-tls-verify": True}
+    found = load_kubeconfig(written(tmp_path / "config", document(cluster, {"exec": plugin})))
+    assert found.exec_plugin is not None
+    assert found.exec_plugin.cluster == {
+        "server": "https://c:6443",
+        "insecure-skip-tls-verify": True,
+    }
+
+
 def test_paths_are_relative_to_their_file(tmp_path: Path) -> None:
     cluster = {"certificate-authority": "pki/ca.crt"}
     user = {
