@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -143,14 +143,22 @@ class Bench:
         return answer[uid]
 
     async def refusal(self, *claim: str, version: str = "") -> str:
-        """Why a claim, named by hand, was not prepared: its error, or that of the whole call."""
+        """Why a claim, named by hand, was not prepared: its error, or that of the whole call.
+
+        What was prepared after all is given back, so that only one check has to do with it.
+        """
         instance = await self.registered()
         namespace, name, uid = claim
         try:
             answer = await self.kubelet.prepare(instance, [(namespace, name, uid)], version=version)
         except grpc.aio.AioRpcError as error:
             return f"{error.code().name}: {error.details()}"
-        return answer[uid].error if uid in answer else "no answer for this claim"
+        if uid not in answer:
+            return "no answer for this claim"
+        if not answer[uid].error:
+            with suppress(grpc.aio.AioRpcError):
+                await self.kubelet.unprepare(instance, [(namespace, name, uid)], version=version)
+        return answer[uid].error
 
     async def unprepare(self, *claims: ResourceClaim, version: str = "") -> None:
         """Unprepare claims, which has to work."""

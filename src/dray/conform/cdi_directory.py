@@ -38,10 +38,13 @@ class CDIDirectory:
         return found
 
     def unresolved(self, ids: Sequence[str]) -> list[str]:
-        """Device ids that no file defines."""
+        """Device ids that no file defines; a runtime passes over files that it cannot read."""
         defined = set()
         for path in self.files():
-            spec = _read(path)
+            try:
+                spec = _read(path)
+            except (DrayError, OSError, ValueError):
+                continue
             defined |= {f"{spec.kind}={device.name}" for device in spec.devices}
         return [one for one in ids if one not in defined]
 
@@ -57,12 +60,13 @@ class CDIDirectory:
 
     def naming(self, uid: str) -> list[str]:
         """Files that have to do with a claim: its UID is in their name or among their devices."""
-        return [path.name for path in self.files() if uid in path.name or uid in path.read_text()]
+        return [path.name for path in self.files() if uid in path.name or uid in _text(path)]
 
     def lose(self) -> None:
         """Empty the directory, as a reboot does where it is kept in memory."""
         for path in self.path.iterdir():
-            path.unlink()
+            if not path.is_dir():
+                path.unlink(missing_ok=True)
 
 
 def _read(path: Path) -> Spec:
@@ -71,4 +75,15 @@ def _read(path: Path) -> Spec:
         return decode_spec(data)
     import yaml  # noqa: PLC0415 - few drivers write it
 
-    return read_spec(yaml.safe_load(data))
+    try:
+        return read_spec(yaml.safe_load(data))
+    except yaml.YAMLError as error:
+        raise ValueError(f"not YAML: {error}") from error
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace")
+    except OSError:
+        # Gone since the directory was read.
+        return ""

@@ -7,6 +7,7 @@ need to kill it do not apply.
 from __future__ import annotations
 
 import asyncio
+import codecs
 import os
 import signal
 from collections import deque
@@ -32,17 +33,21 @@ class Process:
         self._process = process
         self._clock = clock
         self._lines: deque[str] = deque(maxlen=OUTPUT_LINES_MAX)
+        self._unfinished = ""
         self._reader = asyncio.ensure_future(self._read())
 
     async def _read(self) -> None:
         assert self._process.stdout is not None, "its output is piped"
+        decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         while data := await self._process.stdout.read(LINE_BYTES_MAX):
-            self._lines.extend(data.decode(errors="replace").splitlines())
+            *lines, rest = (self._unfinished + decoder.decode(data)).split("\n")
+            self._lines.extend(lines)
+            self._unfinished = rest[-LINE_BYTES_MAX:]
 
     @property
     def output(self) -> str:
         """The end of what it wrote."""
-        return "\n".join(self._lines)
+        return "\n".join([*self._lines, self._unfinished]).removesuffix("\n")
 
     @property
     def running(self) -> bool:

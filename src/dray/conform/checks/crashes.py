@@ -8,6 +8,7 @@ from pathlib import Path
 
 import grpc.aio
 
+from dray.api.resource import ResourceClaim
 from dray.conform.bench import Bench
 from dray.conform.check import Checks, NotApplicable, Violation
 from dray.conform.checks.preparation import expect_devices, expect_resolvable
@@ -64,23 +65,28 @@ async def survives_kills(bench: Bench) -> None:
         await bench.prepared(claim)
         usual = bench.clock.monotonic() - began
     for number in range(bench.options.kills):
-        claim = await bench.cluster.claim(devices)
-        instance = await bench.registered()
-        preparing = asyncio.ensure_future(bench.kubelet.prepare(instance, [uid_of(claim)]))
-        await bench.clock.sleep(bench.entropy.uniform(0.0, usual))
-        await bench.kill()
-        with suppress(grpc.aio.AioRpcError):
-            await preparing
-        if number % 2:
-            prepared = await bench.prepared(claim)
-            expect_devices(claim, prepared, bench.driver)
-            expect_resolvable(bench, prepared)
-        await bench.unprepare(claim)
-        await bench.cluster.delete(claim)
-        if left := bench.cdi.naming(claim.metadata.uid):
-            raise Violation(f"after kill {number + 1}, left in {bench.cdi.path}: {left}")
-        if damage := bench.cdi.damage():
-            raise Violation(f"after kill {number + 1}: " + "\n".join(damage))
+        async with bench.claim(devices) as claim:
+            await _survive_kill(bench, claim, usual, prepares=bool(number % 2))
+            if left := bench.cdi.naming(claim.metadata.uid):
+                raise Violation(f"after kill {number + 1}, left in {bench.cdi.path}: {left}")
+            if damage := bench.cdi.damage():
+                raise Violation(f"after kill {number + 1}: " + "\n".join(damage))
+
+
+async def _survive_kill(
+    bench: Bench, claim: ResourceClaim, usual: float, *, prepares: bool
+) -> None:
+    instance = await bench.registered()
+    preparing = asyncio.ensure_future(bench.kubelet.prepare(instance, [uid_of(claim)]))
+    await bench.clock.sleep(bench.entropy.uniform(0.0, usual))
+    await bench.kill()
+    with suppress(grpc.aio.AioRpcError):
+        await preparing
+    if prepares:
+        prepared = await bench.prepared(claim)
+        expect_devices(claim, prepared, bench.driver)
+        expect_resolvable(bench, prepared)
+    await bench.unprepare(claim)
 
 
 @check(

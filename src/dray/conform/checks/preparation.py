@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable
+from typing import TypeVar
 
 from dray.api.resource import DeviceID, ResourceClaim
 from dray.conform.bench import Bench
@@ -14,6 +16,8 @@ __all__ = ["CHECKS"]
 
 check = Checks("Preparing claims")
 CHECKS = check
+
+T = TypeVar("T")
 
 AT_ONCE = 10
 
@@ -30,6 +34,15 @@ def expect_devices(claim: ResourceClaim, prepared: Prepared, driver: str) -> Non
         request = requests[device.pool, device.name]
         if device.requests and request not in device.requests:
             raise Violation(f"{device.name} was for {request}, the answer says {device.requests}")
+
+
+async def all_of(*calls: Awaitable[T]) -> list[T]:
+    """What all of these come to. When one fails, the others are waited for before that is told."""
+    results = await asyncio.gather(*calls, return_exceptions=True)
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+    return [result for result in results if not isinstance(result, BaseException)]
 
 
 def ids(prepared: Prepared) -> list[str]:
@@ -111,7 +124,7 @@ async def prepares_again(bench: Bench) -> None:
 )
 async def prepares_at_once(bench: Bench) -> None:
     async with bench.claim(await bench.devices()) as claim:
-        answers = await asyncio.gather(*(bench.prepared(claim) for _ in range(AT_ONCE)))
+        answers = await all_of(*(bench.prepared(claim) for _ in range(AT_ONCE)))
         if any(sorted(one.devices) != sorted(answers[0].devices) for one in answers):
             raise Violation(f"answers differ: {set(answers)}")
         expect_resolvable(bench, answers[0])
@@ -167,6 +180,7 @@ async def siblings_are_independent(bench: Bench) -> None:
         if prepared is None or prepared.error:
             raise Violation(f"the good claim's answer: {prepared}")
         if not answer.get(gone.metadata.uid, Prepared()).error:
+            await bench.unprepare(gone)
             raise Violation("the deleted claim got no error")
 
 
@@ -268,7 +282,7 @@ async def unprepares_deleted(bench: Bench) -> None:
 async def prepares_and_unprepares(bench: Bench) -> None:
     async with bench.claim(await bench.devices()) as claim:
         for _ in range(AT_ONCE):
-            await asyncio.gather(bench.prepare(claim), bench.unprepare(claim))
+            await all_of(bench.prepare(claim), bench.unprepare(claim))
         expect_resolvable(bench, await bench.prepared(claim))
 
 

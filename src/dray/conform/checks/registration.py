@@ -10,7 +10,7 @@ import grpc.aio
 
 from dray.api.names import dns_subdomain
 from dray.conform.bench import Bench
-from dray.conform.check import Checks, Violation
+from dray.conform.check import Checks, NotApplicable, Violation
 from dray.conform.kubelet import DRA_V1, DRA_V1BETA1
 
 __all__ = ["CHECKS", "DRIVER_NAME_MAX"]
@@ -63,6 +63,8 @@ async def has_known_service(bench: Bench) -> None:
 async def newest_first(bench: Bench) -> None:
     versions = (await bench.registered()).versions
     known = [version for version in versions if version in (DRA_V1, DRA_V1BETA1)]
+    if not known:
+        raise NotApplicable("no version is known")
     if known[0] != DRA_V1:
         raise Violation(f"supported versions are {list(versions)}")
 

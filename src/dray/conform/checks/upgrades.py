@@ -26,28 +26,27 @@ DRIVER_NAME_MAX: Final = 63
 async def takes_over(bench: Bench) -> None:
     if not bench.subject.takes("pod_uid"):
         raise NotApplicable("the command has no {pod_uid}: no rolling updates")
-    devices = await bench.devices()
-    claim = await bench.cluster.claim(devices)
-    old, old_process = await bench.registered(), bench.process
-    assert old_process is not None, "what takes a pod UID was started here"
-    before = await bench.prepared(claim)
-    new_process = await bench.subject.start(pod_uid=bench.entropy.uid())
-    new = await bench.kubelet.find(
-        bench.driver, seconds=bench.options.start_seconds, besides=[old.socket]
-    )
-    await bench.kubelet.notify(new.socket)
-    if new.endpoint == old.endpoint:
-        raise Violation(f"both instances serve at {new.endpoint}")
-    after = (await bench.kubelet.prepare(new, [uid_of(claim)]))[claim.metadata.uid]
-    if after.error or sorted(after.devices) != sorted(before.devices):
-        raise Violation(f"the old instance said {before.devices}, the new one {after}")
-    await old_process.terminate()
-    for path in (new.socket, Path(new.endpoint)):
-        if not path.exists():
-            raise Violation(f"the old instance took {path} with it")
-    bench.instance, bench.process = new, new_process
-    await bench.unprepare(claim)
-    await bench.cluster.delete(claim)
+    async with bench.claim(await bench.devices()) as claim:
+        old, old_process = await bench.registered(), bench.process
+        assert old_process is not None, "what takes a pod UID was started here"
+        before = await bench.prepared(claim)
+        new_process = await bench.subject.start(pod_uid=bench.entropy.uid())
+        new = await bench.kubelet.find(
+            bench.driver, seconds=bench.options.start_seconds, besides=[old.socket]
+        )
+        await bench.kubelet.notify(new.socket)
+        if new.endpoint == old.endpoint:
+            raise Violation(f"both instances serve at {new.endpoint}")
+        answers = await bench.kubelet.prepare(new, [uid_of(claim)])
+        after = answers.get(claim.metadata.uid)
+        if after is None or after.error or sorted(after.devices) != sorted(before.devices):
+            raise Violation(f"the old instance said {before.devices}, the new one {after}")
+        await old_process.terminate()
+        for path in (new.socket, Path(new.endpoint)):
+            if not path.exists():
+                raise Violation(f"the old instance took {path} with it")
+        bench.instance, bench.process = new, new_process
+        await bench.unprepare(claim)
 
 
 @check(
