@@ -47,6 +47,10 @@ class ClaimMetadata:
         """Have none."""
         self._files.remove(uid)
 
+    def claims(self) -> tuple[str, ...]:
+        """The UIDs of claims that have files."""
+        return self._files.claims()
+
     def reconcile(self, keep: Iterable[str]) -> None:
         """Have none but for these claims."""
         self._files.reconcile(keep)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import Enum
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -144,7 +144,11 @@ class Journal:
 
     @property
     def lost(self) -> bool:
-        """Whether what was known is no longer: the file could not be read."""
+        """Whether what was known may be known no longer: the file could not be read, or is missing.
+
+        A driver's first start looks the same, but leaves no CDI files without a journal. Who set a
+        damaged file aside may have been killed before anything took its place.
+        """
         return self._lost
 
     def entries(self) -> tuple[Entry, ...]:
@@ -165,24 +169,29 @@ class Journal:
                 return self._entries[uid]
         return None
 
-    async def put(self, entry: Entry) -> None:
-        """Keep an entry. It is on disk when this returns; if it cannot be, nothing has changed."""
-        before = self._entries.get(entry.uid)
-        self._set(msgspec.structs.replace(entry, boot_id=self._boot_id))
-        await self._write(entry.uid, before)
+    async def put(self, *entries: Entry) -> None:
+        """Keep entries. They are on disk when this returns; if they cannot be, nothing has changed.
+
+        A crash leaves all of them or none.
+        """
+        before = {entry.uid: self._entries.get(entry.uid) for entry in entries}
+        for entry in entries:
+            self._set(msgspec.structs.replace(entry, boot_id=self._boot_id))
+        await self._write(before)
 
     async def remove(self, uid: str) -> None:
         """Forget an entry, with the same promise."""
         before = self._entries.get(uid)
         if before is not None:
             self._unset(uid)
-            await self._write(uid, before)
+            await self._write({uid: before})
 
     def refresh(self) -> None:
         """Read what another process may have written since we last looked."""
         if self._path is None:
             return
         seen = _identity(self._path)
+        self._lost = self._lost or seen is None
         if seen == self._seen:
             return
         entries: tuple[Entry, ...] = ()
@@ -199,10 +208,10 @@ class Journal:
             self._set(entry)
         self._seen = seen
 
-    async def _write(self, uid: str, before: Entry | None) -> None:
+    async def _write(self, before: Mapping[str, Entry | None]) -> None:
         if self._path is None:
             return
-        put = self._entries.get(uid)
+        put = {uid: self._entries.get(uid) for uid in before}
         self._changes += 1
         change = self._changes
         try:
@@ -215,11 +224,12 @@ class Journal:
                     self._written = covered
                     self._seen = _identity(self._path)
         finally:
-            if self._written < change and self._entries.get(uid) is put:
-                # Only this change is taken back: whoever waits for another one tries it himself.
-                self._unset(uid)
-                if before is not None:
-                    self._set(before)
+            # Only this change is taken back: whoever waits for another one tries it himself.
+            for uid, entry in before.items():
+                if self._written < change and self._entries.get(uid) is put[uid]:
+                    self._unset(uid)
+                    if entry is not None:
+                        self._set(entry)
 
     def _set(self, entry: Entry) -> None:
         old = self._entries.get(entry.uid)

@@ -95,6 +95,10 @@ class Companions(Protocol):
         """Have none."""
         ...
 
+    def claims(self) -> Iterable[str]:
+        """The UIDs of claims that have files."""
+        ...
+
     def reconcile(self, keep: Iterable[str]) -> object:
         """Have none but for these claims."""
         ...
@@ -433,9 +437,13 @@ class Preparation:
     async def _recover(self) -> None:
         """Undo what was interrupted, and have exactly the files that the journal speaks of."""
         if self._journal.lost:
-            for uid in self._cdi_files.claims():
-                if self._journal.get(uid) is None:
-                    await self._journal.put(Entry(uid=uid, phase=Phase.FOUND))
+            found = set(self._cdi_files.claims())
+            if self._companions is not None:
+                found.update(self._companions.claims())
+            unknown = sorted(uid for uid in found if self._journal.get(uid) is None)
+            if unknown:
+                # All at once: the next process takes a journal that is there for all there was.
+                await self._journal.put(*(Entry(uid=uid, phase=Phase.FOUND) for uid in unknown))
         deadline = self._clock.monotonic() + UNDO_SECONDS_MAX
         for entry in self._journal.entries():
             if entry.phase is Phase.INTENT:

@@ -167,5 +167,21 @@ def test_a_file_cut_anywhere_is_set_aside(tmp_path: Path, cut: int) -> None:
     asyncio.run(scenario())
 
 
+def test_entries_that_are_put_together_are_written_together_or_not_at_all(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        made = journal(tmp_path / "j")
+        assert made.lost
+        await made.put(entry("uid-1"), entry("uid-2", "gpu-1"))
+        assert len(journal(tmp_path / "j").entries()) == 2
+        assert not journal(tmp_path / "j").lost
+        (tmp_path / "j").unlink()
+        (tmp_path / "j").mkdir()
+        with pytest.raises(OSError, match="directory"):
+            await made.put(entry("uid-2", "gpu-2"), entry("uid-3", "gpu-3"))
+        assert [each.devices[0].device for each in made.entries()] == ["gpu-0", "gpu-1"]
+
+    asyncio.run(scenario())
+
+
 def test_the_boot_id_is_the_kernels() -> None:
     assert len(read_boot_id()) == 36

@@ -22,7 +22,7 @@ from dray.errors import (
 from dray.sdk import ClaimedDevice, DeviceNode, Edits
 from dray.sdk._claims import ClaimName
 from dray.sdk._failures import ClaimFailure, ErrorClass
-from dray.sdk._journal import DeviceKey
+from dray.sdk._journal import DeviceKey, Phase
 from dray.sdk._preparation import Observer
 from tests.unit.sdk.drivers import (
     Claims,
@@ -793,6 +793,25 @@ def test_a_journal_that_cannot_be_read_is_kept_aside_and_cdi_files_in_use_stay(
     asyncio.run(scenario())
 
 
+def test_a_process_killed_after_a_journal_was_set_aside_leaves_cdi_files_in_use(
+    tmp_path: Path,
+) -> None:
+    async def scenario() -> None:
+        claims = [claim(f"uid-{n}", result(f"gpu-{n}")) for n in range(3)]
+        machine = Machine(tmp_path, *claims)
+        await prepared(machine.start(), *claims)
+        in_use = machine.cdi_files()
+        machine.journal_path.write_bytes(b"?")
+        machine.start()._journal.refresh()
+        assert not machine.journal_path.exists()
+        process = machine.start()
+        await process.recover()
+        assert machine.cdi_files() == in_use
+        assert [entry.phase for entry in process.entries()] == [Phase.FOUND] * 3
+
+    asyncio.run(scenario())
+
+
 def test_a_claim_whose_entry_was_lost_is_prepared_again(tmp_path: Path) -> None:
     async def scenario() -> None:
         machine = Machine(tmp_path, claim())
@@ -805,9 +824,11 @@ def test_a_claim_whose_entry_was_lost_is_prepared_again(tmp_path: Path) -> None:
 
 def test_files_of_no_claim_are_removed_and_others_left_alone(tmp_path: Path) -> None:
     async def scenario() -> None:
-        machine = Machine(tmp_path)
+        machine = Machine(tmp_path, claim())
+        process = machine.start()
+        await prepared(process, claim())
+        await unprepared(process, claim())
         folder = tmp_path / "cdi"
-        folder.mkdir()
         ours = ["k8s.gpu.example.com-claim_uid-9.json", ".k8s.gpu.example.com-claim_x.json.77.tmp"]
         foreign = ["k8s.net.example.com-claim_uid-9.json", "vendor.json", ".hidden"]
         for name in ours + foreign:
