@@ -180,8 +180,8 @@ class Stage:
         assert self._agent is not None, "the agent was stopped"
         return self._agent
 
-    async def start_agent(self) -> None:
-        """Let an agent run, with what an earlier one left."""
+    async def start_agent(self, *, wait: bool = True) -> None:
+        """Let an agent run, with what an earlier one left; wait until the node is registered."""
         # No two processes start in the same instant; names of events rely on it.
         self.clock.advance(0.001)
         self._agent = Agent(
@@ -200,7 +200,8 @@ class Stage:
             if troupe.wire is not None:
                 self._attach(troupe)
         self._life = asyncio.ensure_future(self._agent.run())
-        await self.until(self._ready)
+        if wait:
+            await self.until(self._ready)
 
     def _ready(self) -> bool:
         return self.agent._ready.is_set()

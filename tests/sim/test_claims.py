@@ -255,6 +255,18 @@ async def test_a_pod_that_died_with_its_device_shows_that_for_as_long_as_it_exis
     assert stage.health("one") == "Unhealthy (double-bit error)"
 
 
+@row(71, detail=True)
+async def test_a_pod_that_is_deleted_shows_its_device_to_the_end(stage: Stage) -> None:
+    await stage.run_pod("one")
+    stage.troupe.fail(FaultKind.UNHEALTHY, message="double-bit error")
+    await stage.until(lambda: stage.health("one").startswith("Unhealthy"))
+    stage.mark()
+    await stage.delete_pod("one")
+    await stage.until(lambda: not stage.seen.read("pod one", "exists"), seconds_max=5)
+    shown = [text for _, text in stage.history("pod one", "main claim:one")]
+    assert shown == [""], "nothing but that the pod is gone"
+
+
 @row(74, disk=True, driver=False)
 async def test_devices_that_the_runtime_does_not_find_are_prepared_again(stage: Stage) -> None:
     await stage.add_socket_driver()

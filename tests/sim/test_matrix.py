@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from dray.drivers.simulated import FaultKind
+from dray.drivers.simulated.faults import ErrorClass
 from tests.sim import test_claims, test_devices, test_node, test_plugins
 from tests.sim.matrix import COVERED, ROWS, Promise, promises
+from tests.sim.quiet import play
+from tests.sim.stage import Stage
 from tests.sim.timeline import Timeline
 
 
@@ -16,6 +20,27 @@ def test_every_row_has_a_scenario() -> None:
 
 def test_every_row_is_documented_once_and_no_other_is() -> None:
     assert set(promises()) == ROWS
+
+
+@pytest.mark.slow
+def test_a_scenario_played_again_is_seen_in_the_same_way() -> None:
+    seen: list[str] = []
+
+    async def scenario() -> None:
+        async with Stage() as stage:
+            await stage.run_pod("one")
+            stage.troupe.fail(FaultKind.FLAPPING, seconds=3.0)
+            stage.troupe.fail(FaultKind.FAILING, "gpu-1", error_class=ErrorClass.UNKNOWN)
+            await stage.add_claim("two", ["gpu-1"])
+            await stage.add_pod("two", "two")
+            await stage.after(120)
+            await stage.delete_pod("one")
+            await stage.after(30)
+            seen.append(str(stage.seen))
+
+    play(scenario())
+    play(scenario())
+    assert seen[0] == seen[1]
 
 
 class _Stage:

@@ -233,3 +233,41 @@ async def test_a_container_restarts_without_the_api(stage: Stage) -> None:
     await stage.after(15)
     running = [one for one in await stage.runtime.list_containers() if one.finished_at is None]
     assert [one.attempt for one in running] == [1]
+
+
+@row(32, disk=True, detail=True)
+async def test_an_agent_that_starts_without_the_api_leaves_pods_alone_until_it_is_there(
+    stage: Stage,
+) -> None:
+    pod = await stage.run_pod("one")
+    await stage.stop_agent()
+    stage.link.go_down()
+    await stage.start_agent(wait=False)
+    await stage.after(60, stride=1)
+    (container,) = await stage.runtime.list_containers()
+    assert container.finished_at is None
+    stage.runtime.exit_container(pod.metadata.uid, "main", 1)
+    stage.link.come_back()
+    await stage.until(lambda: stage.seen.read("pod one", "restarts main") == "1", seconds_max=60)
+    await stage.until(lambda: stage.health("one") == "Healthy", seconds_max=10)
+    assert called(stage).count("unprepare") == 0
+
+
+@row(28, disk=True, detail=True)
+async def test_a_damaged_checkpoint_is_rebuilt_when_there_is_something_to_rebuild_it_from(
+    stage: Stage,
+) -> None:
+    await stage.run_pod("one")
+    await stage.run_pod("gone", ["gpu-1"])
+    await stage.stop_agent()
+    (stage.root / "dra_manager_state").write_bytes(b"{broken")
+    stage.link.go_down()
+    await stage.start_agent(wait=False)
+    await stage.after(30, stride=1)
+    await stage.delete_pod("gone", grace_seconds=0)
+    stage.link.come_back()
+    await stage.until(lambda: stage.health("one") == "Healthy", seconds_max=60)
+    await stage.after(120, stride=1)
+    assert [info.claim.name for info in stage.agent.claims.claims()] == ["one"]
+    assert stage.shows("pod one", "phase", "Running")
+    assert stage.seen.read("pod one", "restarts main") == "0"
