@@ -28,7 +28,7 @@ from dray.cli.output import examples
 from dray.client import Client, Config, connect, load_kubeconfig
 from dray.clock import Clock, SystemClock
 from dray.entropy import Entropy, SystemEntropy
-from dray.errors import ConfigurationError
+from dray.errors import ConfigurationError, InternalError
 from dray.files import write_file
 from dray.http.tls import server_context
 from dray.sdk import Driver, Settings, serve
@@ -307,10 +307,16 @@ async def _told_to_stop() -> None:
 async def _either(wanted: Any, running: asyncio.Future[None]) -> None:
     """Wait for one thing, unless another that should go on has ended, which is an error."""
     waiting = asyncio.ensure_future(wanted)
-    await asyncio.wait((waiting, running), return_when=asyncio.FIRST_COMPLETED)
-    if not waiting.done():
-        waiting.cancel()
+    try:
+        await asyncio.wait((waiting, running), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        if not waiting.done():
+            waiting.cancel()
+            await asyncio.wait((waiting,))
+    if waiting.cancelled():
         running.result()
+        raise InternalError("the node ended by itself")
+    waiting.result()
 
 
 async def _end(running: asyncio.Future[None]) -> None:
