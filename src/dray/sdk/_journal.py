@@ -8,8 +8,9 @@ what hardware and tmpfs held then is gone.
 
 The file is one JSON document with a version and a checksum over the text of what it holds, so that
 fields added later do not make older files invalid. What cannot be read is set aside and reported;
-the driver goes on without. Whoever calls holds the lock between processes, and has called `refresh`
-since it was taken.
+the driver goes on with what it knows. Only a file of a later version stays: during an update it is
+another instance's. Whoever calls holds the lock between processes, and has called `refresh` since
+it was taken.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from dray.api.cdi import ContainerEdits
-from dray.errors import DrayError
+from dray.errors import DrayError, TransientError
 from dray.files import set_aside, write_file
 
 __all__ = [
@@ -107,6 +108,12 @@ class _Content(msgspec.Struct, kw_only=True, rename="camel"):
     claims: tuple[Entry, ...] = ()
 
 
+class _Head(msgspec.Struct):
+    """What every version of the file has."""
+
+    version: int
+
+
 class _Document(msgspec.Struct, kw_only=True, rename="camel"):
     version: int
     driver: str
@@ -187,25 +194,37 @@ class Journal:
             await self._write({uid: before})
 
     def refresh(self) -> None:
-        """Read what another process may have written since we last looked."""
+        """Read what another process may have written since we last looked.
+
+        A file that vanished or was damaged meanwhile is written again. Raises TransientError for a
+        file of a later version: the driver that wrote it still needs it.
+        """
         if self._path is None:
             return
         seen = _identity(self._path)
         self._lost = self._lost or seen is None
         if seen == self._seen:
             return
-        entries: tuple[Entry, ...] = ()
+        known = self._seen is not None
         if seen is not None:
             try:
                 entries = _read(self._path, self._driver)
             except Unreadable as error:
                 moved_to = set_aside(self._path)
-                self._on_problem(f"{error}; it is kept as {moved_to}, and the driver starts anew")
+                then = "is written again" if known else "starts anew"
+                self._on_problem(f"{error}; it is kept as {moved_to}, and the journal {then}")
                 self._lost = True
                 seen = None
-        self._entries, self._holders = {}, {}
-        for entry in entries:
-            self._set(entry)
+            else:
+                self._entries, self._holders = {}, {}
+                for entry in entries:
+                    self._set(entry)
+        elif known:
+            self._on_problem(f"journal {self._path} is gone, and is written again")
+        if seen is None and known:
+            # What was read or written before is the best that is known: nobody but us forgets it.
+            write_file(self._path, _encode(self._driver, self.entries()))
+            seen = _identity(self._path)
         self._seen = seen
 
     async def _write(self, before: Mapping[str, Entry | None]) -> None:
@@ -276,8 +295,15 @@ def _encode(driver: str, entries: tuple[Entry, ...]) -> bytes:
 def _read(path: Path, driver: str) -> tuple[Entry, ...]:
     if path.stat().st_size > JOURNAL_BYTES_MAX:
         raise Unreadable(f"journal {path} has more than {JOURNAL_BYTES_MAX} bytes")
+    content = path.read_bytes()
     try:
-        document = msgspec.json.decode(path.read_bytes(), type=_Document)
+        version = msgspec.json.decode(content, type=_Head).version
+        if version > JOURNAL_VERSION:
+            raise TransientError(
+                f"journal {path} is of version {version}, known is {JOURNAL_VERSION}: a later"
+                " version of the driver wrote it, and is to go on with it"
+            )
+        document = msgspec.json.decode(content, type=_Document)
         data = document.data.encode()
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise Unreadable(f"journal {path} is damaged: {error}") from error

@@ -278,7 +278,7 @@ class RunningDriver:
         """Know what there is before the author's code asks; making it good comes after."""
         try:
             self.journal.refresh()
-        except OSError as error:
+        except (TransientError, OSError) as error:
             _log.warning("the journal cannot be read yet: %s", error)
 
     def _make_directories(self) -> None:

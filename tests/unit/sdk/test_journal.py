@@ -183,5 +183,27 @@ def test_entries_that_are_put_together_are_written_together_or_not_at_all(tmp_pa
     asyncio.run(scenario())
 
 
+@pytest.mark.parametrize("content", [None, b"?"])
+def test_a_file_that_is_lost_meanwhile_is_reported_and_written_again(
+    tmp_path: Path, content: bytes | None
+) -> None:
+    async def scenario() -> None:
+        path = tmp_path / "j"
+        problems: list[str] = []
+        made = Journal(path, driver="d.example.com", on_problem=problems.append)
+        made.refresh()
+        await made.put(entry())
+        path.unlink()
+        if content is not None:
+            path.write_bytes(content)
+        made.refresh()
+        made.refresh()
+        assert len(problems) == 1
+        assert [each.uid for each in made.entries()] == ["uid-1"]
+        assert [each.uid for each in journal(path).entries()] == ["uid-1"]
+
+    asyncio.run(scenario())
+
+
 def test_the_boot_id_is_the_kernels() -> None:
     assert len(read_boot_id()) == 36

@@ -768,7 +768,7 @@ def test_a_process_that_hangs_in_an_operation_keeps_others_out_only_so_long(
     [
         b"",
         b"{",
-        b'{"version":9,"driver":"gpu.example.com","checksum":0,"data":""}',
+        b'{"version":0,"driver":"gpu.example.com","checksum":0,"data":""}',
         b'{"version":1,"driver":"other.example.com","checksum":0,"data":""}',
         b'{"version":1,"driver":"gpu.example.com","checksum":1,"data":"{}"}',
     ],
@@ -808,6 +808,33 @@ def test_a_process_killed_after_a_journal_was_set_aside_leaves_cdi_files_in_use(
         await process.recover()
         assert machine.cdi_files() == in_use
         assert [entry.phase for entry in process.entries()] == [Phase.FOUND] * 3
+
+    asyncio.run(scenario())
+
+
+def test_a_journal_that_vanishes_meanwhile_takes_no_device_from_its_claim(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        one, two = claim("uid-1"), claim("uid-2")
+        machine = Machine(tmp_path, one, two)
+        process = machine.start()
+        await prepared(process, one)
+        machine.journal_path.unlink()
+        assert "uid-1" in refusal((await prepared(process, two))["uid-2"]).message
+        assert await unprepared(machine.start(), one) == {"uid-1": None}
+        assert machine.driver.held == {}
+
+    asyncio.run(scenario())
+
+
+def test_a_journal_of_a_later_version_is_left_to_whoever_wrote_it(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        machine = Machine(tmp_path, claim())
+        machine.journal_path.write_bytes(b'{"version":2,"claims":[]}')
+        failure = refusal((await prepared(machine.start(), claim()))["uid-1"])
+        assert failure.error_class is ErrorClass.TRANSIENT
+        assert "is of version 2, known is 1" in failure.message
+        assert machine.journal_path.read_bytes() == b'{"version":2,"claims":[]}'
+        assert machine.driver.log == []
 
     asyncio.run(scenario())
 
