@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import json
 import re
@@ -18,16 +19,19 @@ import yaml
 
 from docs import generate
 from dray.api.features import FEATURES
+from dray.api.resource import ResourceSlice
 from dray.api.wire import Time
 from dray.cli.server import command as server_command
 from dray.cli.snapshot import Snapshot
 from dray.http.limits import Limits
+from dray.sdk import Settings, serve
 from dray.server import call, revisions, yaml_bodies
 from dray.server.admission import chain as admission_chain
 from dray.server.patching import json_patch, managers
 from dray.server.verbs import watch
 from dray.server.watching import lanes
 from dray.store import history
+from dray.testing.cluster import Cluster
 from tests.e2e.transcripts import Session, outside_sessions, sessions_of
 
 ROOT = Path(__file__).parent.parent
@@ -103,7 +107,7 @@ def readmes_python() -> list[str]:
 
 
 def test_the_readmes_python_asks_selectors_about_devices() -> None:
-    _, selecting, _ = readmes_python()
+    _, selecting, _, _ = readmes_python()
     text = (ROOT / "examples" / "06-selectors" / "slices.yaml").read_text()
     names: dict[str, Any] = {"dump": json.dumps({"items": [*yaml.safe_load_all(text)]})}
     exec(selecting, names)
@@ -111,7 +115,7 @@ def test_the_readmes_python_asks_selectors_about_devices() -> None:
 
 
 def test_the_readmes_python_allocates_devices(capsys: pytest.CaptureFixture[str]) -> None:
-    _, _, allocating = readmes_python()
+    _, _, _, allocating = readmes_python()
     dump = ROOT / "examples" / "07-why-pending" / "dump.yaml"
     snapshot = Snapshot.load([str(dump)], now=Time.parse("2026-01-01T00:00:00Z"))
     names: dict[str, Any] = {
@@ -130,7 +134,7 @@ def test_the_readmes_python_allocates_devices(capsys: pytest.CaptureFixture[str]
 def test_the_readmes_python_gives_the_command_lines_answer(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    receiving, _, _ = readmes_python()
+    receiving, _, _, _ = readmes_python()
     request = {"name": "GPU", "exactly": {"deviceClassName": "gpu.example.com"}}
     claim = {
         "apiVersion": "resource.k8s.io/v1",
@@ -143,6 +147,24 @@ def test_the_readmes_python_gives_the_command_lines_answer(
     printed = capsys.readouterr().out
     assert printed.startswith('spec.devices.requests[0].name: Invalid value: "GPU"')
     assert names["received"].object.spec.devices.requests[0].exactly.count == 1
+
+
+def test_the_readmes_python_is_a_driver() -> None:
+    _, _, driving, _ = readmes_python()
+    names: dict[str, Any] = {"__name__": "coins"}
+    exec(driving, names)
+
+    async def published() -> list[str]:
+        async with Cluster() as cluster:
+            await cluster.add_node("node-1")
+            settings = Settings(node_name="node-1", in_memory=True)
+            serving = serve(names["Coins"](), settings, client=cluster.client, clock=cluster.clock)
+            async with serving as running:
+                await running.published()
+                slices = await cluster.client.list(ResourceSlice)
+                return [each.name for one in slices.items for each in one.spec.devices or ()]
+
+    assert asyncio.run(published()) == ["coin-0", "coin-1", "coin-2", "coin-3"]
 
 
 def test_make_targets_in_the_docs_exist() -> None:
