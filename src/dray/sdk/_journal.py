@@ -222,7 +222,7 @@ class Journal:
         elif known:
             self._on_problem(f"journal {self._path} is gone, and is written again")
         if seen is None and known:
-            # What was read or written before is the best that is known: nobody but us forgets it.
+            # What was read or written last is the best that anybody knows.
             write_file(self._path, _encode(self._driver, self.entries()))
             seen = _identity(self._path)
         self._seen = seen

@@ -471,8 +471,9 @@ class Preparation:
             return False
         try:
             found = await self._reader.get(ResourceClaim, entry.name, namespace=entry.namespace)
-        except NotFound:
-            return True
+        except NotFound as error:
+            # Without a name it is the API that is not there: that says nothing of the claim.
+            return bool(error.details.name)
         except (APIError, TransportError):
             return False
         return found.metadata.uid != entry.uid

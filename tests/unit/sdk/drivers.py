@@ -24,7 +24,7 @@ from dray.api.resource import (
 )
 from dray.client import Client
 from dray.entropy import SeededEntropy
-from dray.errors import NotFound
+from dray.errors import NotFound, StatusDetails
 from dray.proto import dra_v1_pb2 as v1
 from dray.sdk import ClaimedDevice, Driver, Edits, Inventory, PreparedDevice, Step, device
 from dray.sdk._cdi_files import CDIFiles
@@ -115,7 +115,7 @@ class Claims:
         if self.failures:
             raise self.failures.pop(0)
         if (namespace, name) not in self.claims:
-            raise NotFound(f'claims "{name}" not found')
+            raise NotFound(f'claims "{name}" not found', StatusDetails(name=name))
         return self.claims[namespace, name]
 
 

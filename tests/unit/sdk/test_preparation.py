@@ -14,6 +14,7 @@ from dray.api.resource import ResourceClaim
 from dray.errors import (
     DeviceFailed,
     InvalidConfig,
+    NotFound,
     PermanentError,
     TransientError,
     TransportError,
@@ -883,6 +884,20 @@ def test_a_full_disk_is_a_transient_error_and_nothing_is_lost(tmp_path: Path) ->
         assert machine.driver.log == []
         machine.journal_path.rmdir()
         assert devices((await prepared(process, claim()))["uid-1"])
+
+    asyncio.run(scenario())
+
+
+def test_an_api_that_is_not_served_makes_no_claim_gone(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        machine = Machine(tmp_path, claim())
+        process = machine.start()
+        await prepared(process, claim())
+        unserved = NotFound("the server could not find the requested resource")
+        machine.claims.failures = [unserved, unserved]
+        assert await process.collect() == ()
+        assert await process.collect() == ()
+        assert machine.driver.held == {"gpu-0": "uid-1"}
 
     asyncio.run(scenario())
 
