@@ -33,7 +33,7 @@ def tried(stage: Stage, attempt: int) -> bool:
     return f"(attempt {attempt}, next try at" in stage.seen.read("pod one", PREPARED)
 
 
-@row(60)
+@row(60, slow=True)
 async def test_an_error_that_may_pass_is_tried_again_from_one_second_to_sixty(
     stage: Stage,
 ) -> None:

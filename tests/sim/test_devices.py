@@ -141,7 +141,7 @@ async def test_a_device_that_recovers_is_offered_again_after_a_while(stage: Stag
     await stage.expect(60, lambda: stage.seen.read(SLICE, "gpu-0") == "untainted")
 
 
-@row(48)
+@row(48, slow=True)
 async def test_a_device_that_flaps_keeps_its_taint_and_costs_few_writes(stage: Stage) -> None:
     await stage.run_pod("one")
     before = await published(stage)
@@ -304,7 +304,7 @@ async def test_a_monitor_that_is_stuck_is_found_out_by_its_silence(stage: Stage)
     assert stage.shows("pod one", "phase", "Running")
 
 
-@row(56, driver=False)
+@row(56, driver=False, slow=True)
 async def test_a_driver_that_sends_changes_only_says_so_and_stays_believed(
     stage: Stage,
 ) -> None:
@@ -328,7 +328,7 @@ def report(*devices: tuple[str, str]) -> NodeWatchResourcesResponse:
     )
 
 
-@row(57, driver=False)
+@row(57, driver=False, slow=True)
 async def test_a_hostile_report_is_cut_to_size_and_hides_nothing(stage: Stage) -> None:
     hostile = report(
         ("nic-0", "ü" * 5000),
