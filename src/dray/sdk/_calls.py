@@ -2,19 +2,20 @@
 
 What the code raises becomes a failure with a class. Something it did not mean to raise is logged
 with its traceback. A transient error is tried again with growing pauses, because a kubelet that is
-told of it comes back only after a minute or more.
+told of it comes back only after a minute or more. A call that does not end when it is cancelled is
+given up: the answer does not wait for it, but nothing else is called for its subject until it ends.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
 from inspect import isawaitable
 from typing import Any, Final, Generic, TypeVar
 
-from dray.clock import Clock, within
+from dray.clock import Clock
 from dray.entropy import Entropy
 from dray.errors import DriverError, TransientError
 from dray.sdk._failures import ErrorClass, classify
@@ -27,6 +28,10 @@ _log = logging.getLogger(__name__)
 # after some seconds.
 PAUSE_SECONDS: Final = 0.2
 PAUSE_SECONDS_MAX: Final = 5.0
+
+# How long a call that was cancelled may take to clean up. With the time for a preparation and for
+# undoing it, this leaves the kubelet its answer.
+GRACE_SECONDS: Final = 2.0
 
 T = TypeVar("T")
 
@@ -50,15 +55,25 @@ class Calls:
     def __init__(self, *, clock: Clock, entropy: Entropy) -> None:
         self._clock = clock
         self._entropy = entropy
+        # Calls that were given up, and do not end.
+        self._stuck: dict[Hashable, asyncio.Future[Any]] = {}
 
     async def make(
-        self, what: str, call: Callable[[], Awaitable[T]], *, deadline: float
+        self,
+        what: str,
+        call: Callable[[], Awaitable[T]],
+        *,
+        deadline: float,
+        subject: Hashable = None,
     ) -> Outcome[T]:
-        """Call until it succeeds, fails for good, or the deadline is near."""
+        """Call until it succeeds, fails for good, or the deadline is near.
+
+        As long as a call for the same subject is stuck, no other is made.
+        """
         pause_seconds = PAUSE_SECONDS
         attempt = 1
         while True:
-            error = await self._attempt(call, deadline)
+            error = await self._attempt(call, deadline, subject)
             if isinstance(error, Outcome):
                 return error
             error_class, message = classify(error)
@@ -75,22 +90,47 @@ class Calls:
             attempt += 1
 
     async def _attempt(
-        self, call: Callable[[], Awaitable[T]], deadline: float
+        self, call: Callable[[], Awaitable[T]], deadline: float, subject: Hashable
     ) -> Outcome[T] | BaseException:
         seconds = deadline - self._clock.monotonic()
         if seconds <= 0:
             return TransientError("no time was left for it: the driver is busy")
-        task = asyncio.ensure_future(within(self._clock, seconds, _called(call)))
+        if subject in self._stuck:
+            message = "an earlier call does not end, not even when it is cancelled"
+            return Outcome(error_class=ErrorClass.TRANSIENT, message=message)
+        task = asyncio.ensure_future(_called(call))
+        late = True
         try:
-            await asyncio.wait((task,))
+            late = not await self._ends(task, seconds)
         finally:
-            if not task.done():
+            if late:
                 task.cancel()
-                await asyncio.wait((task,))
+                if not await self._ends(task, GRACE_SECONDS):
+                    self._give_up(subject, task)
+        if not task.done() or (late and task.cancelled()):
+            return TimeoutError(f"not done after {seconds:g} s")
         if task.cancelled():
             return TransientError("the call was cancelled")
         error = task.exception()
         return Outcome(task.result()) if error is None else error
+
+    async def _ends(self, task: asyncio.Future[Any], seconds: float) -> bool:
+        alarm = asyncio.ensure_future(self._clock.sleep(seconds))
+        try:
+            await asyncio.wait((task, alarm), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            alarm.cancel()
+        return task.done()
+
+    def _give_up(self, subject: Hashable, task: asyncio.Future[Any]) -> None:
+        def ended(_: asyncio.Future[Any]) -> None:
+            del self._stuck[subject]
+            if not task.cancelled():
+                # Seen: nobody waits for it any more.
+                task.exception()
+
+        self._stuck[subject] = task
+        task.add_done_callback(ended)
 
 
 async def _called(call: Callable[[], Awaitable[T]]) -> T:

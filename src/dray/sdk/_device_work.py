@@ -89,6 +89,7 @@ class DeviceWork:
                     f"preparing device {each.key}",
                     lambda: self._driver.prepare(device),
                     deadline=deadline,
+                    subject=self._subject(claim.metadata.uid, each.key),
                 )
             self._on_step(Step.DEVICE_PREPARED, claim.metadata.uid)
             return outcome
@@ -107,10 +108,15 @@ class DeviceWork:
                 f"unpreparing device {device.key}",
                 lambda: self._driver.unprepare(given_back),
                 deadline=deadline,
+                subject=self._subject(entry.uid, device.key),
             )
 
     def _turn(self) -> AbstractAsyncContextManager[None]:
         return self._alone if self._driver.serialize else nullcontext()
+
+    def _subject(self, uid: str, key: DeviceKey) -> tuple[str, DeviceKey] | None:
+        """What a call that does not end keeps others from: everything, where calls take turns."""
+        return None if self._driver.serialize else (uid, key)
 
     def _claimed(
         self,

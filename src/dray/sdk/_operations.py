@@ -1,8 +1,8 @@
 """Work on claims, side by side: each claim by one operation at a time, each to its end.
 
 Operations that were begun go on even if whoever asked is gone: half a preparation is worse than an
-unwanted one. They end by themselves, for everything in them has its deadline. What an operation
-raises becomes a failure of its claim alone.
+unwanted one. They end by themselves, for everything in them has its deadline, as has waiting for
+others. What an operation raises becomes a failure of its claim alone.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
-from dray.clock import Clock
+from dray.clock import Clock, within
 from dray.errors import DrayError
 from dray.sdk._claims import ClaimName
 from dray.sdk._failures import ClaimFailure, ErrorClass, classify
@@ -62,12 +63,17 @@ class Operations:
         claims: Iterable[ClaimName],
         work: Callable[[ClaimName], Awaitable[T]],
         note: Note | None = None,
+        *,
+        deadline: float,
     ) -> dict[str, T | ClaimFailure]:
-        """Do the same for each claim; for one that is named twice, once. The result is by UID."""
+        """Do the same for each claim; for one that is named twice, once. The result is by UID.
+
+        What cannot be begun before the deadline is refused.
+        """
         tasks: dict[str, asyncio.Task[T]] = {}
         for claim in claims:
             if claim.uid not in tasks:
-                tasks[claim.uid] = self._begin(self._one(claim, work, note))
+                tasks[claim.uid] = self._begin(self._one(claim, work, note, deadline))
         if tasks:
             await asyncio.wait(tasks.values())
         return {uid: _result(task) for uid, task in tasks.items()}
@@ -90,11 +96,26 @@ class Operations:
             task.exception()
 
     async def _one(
-        self, claim: ClaimName, work: Callable[[ClaimName], Awaitable[T]], note: Note | None
+        self,
+        claim: ClaimName,
+        work: Callable[[ClaimName], Awaitable[T]],
+        note: Note | None,
+        deadline: float,
     ) -> T:
         with _Timed(self._clock, note):
-            async with self._slots, self.locks.hold(claim.uid):
+            async with AsyncExitStack() as turn:
+                left_seconds = max(deadline - self._clock.monotonic(), 0.0)
+                try:
+                    await within(self._clock, left_seconds, self._wait(claim, turn))
+                except TimeoutError as error:
+                    message = f"other work has kept claim {claim} waiting for {left_seconds:g} s"
+                    raise Refused(ClaimFailure(message, ErrorClass.TRANSIENT)) from error
                 return await work(claim)
+
+    async def _wait(self, claim: ClaimName, turn: AsyncExitStack) -> None:
+        # The claim first: those who wait for one claim are to take no more than one slot.
+        await turn.enter_async_context(self.locks.hold(claim.uid))
+        await turn.enter_async_context(self._slots)
 
 
 class _Timed:

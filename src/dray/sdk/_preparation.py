@@ -168,7 +168,7 @@ class Preparation:
         deadline = self._clock.monotonic() + PREPARE_SECONDS_MAX
         note = None if self._metrics is None else self._metrics.prepared
         return await self._operations.each(
-            claims, lambda claim: self._prepare(claim, deadline), note
+            claims, lambda claim: self._prepare(claim, deadline), note, deadline=deadline
         )
 
     async def unprepare(self, claims: Iterable[ClaimName]) -> dict[str, ClaimFailure | None]:
@@ -176,7 +176,7 @@ class Preparation:
         deadline = self._clock.monotonic() + UNPREPARE_SECONDS_MAX
         note = None if self._metrics is None else self._metrics.unprepared
         return await self._operations.each(
-            claims, lambda claim: self._unprepare(claim, deadline), note
+            claims, lambda claim: self._unprepare(claim, deadline), note, deadline=deadline
         )
 
     async def recover(self) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
 from dray.entropy import SeededEntropy
 from dray.errors import PermanentError, TransientError
-from dray.sdk._calls import Calls, Outcome
+from dray.sdk._calls import GRACE_SECONDS, Calls, Outcome
 from dray.sdk._failures import ErrorClass
 from dray.testing import FakeClock
 from tests.unit.sdk.turns import pass_time, settle
@@ -94,6 +95,34 @@ def test_a_call_that_hangs_is_ended_at_the_deadline() -> None:
     outcome = made(call, seconds=5)
     assert (outcome.error_class, outcome.message) == (ErrorClass.TRANSIENT, "not done after 5 s")
     assert ended == ["cleaned up"]
+
+
+def test_a_call_that_does_not_heed_its_end_is_given_up_and_keeps_others_from_its_subject() -> None:
+    async def scenario() -> None:
+        gate = asyncio.Event()
+
+        async def stubborn() -> None:
+            while not gate.is_set():
+                with suppress(asyncio.CancelledError):
+                    await gate.wait()
+
+        clock = FakeClock()
+        calls = Calls(clock=clock, entropy=SeededEntropy(1))
+        working = asyncio.create_task(calls.make("it", stubborn, deadline=5.0, subject="a"))
+        await pass_time(clock, 5 + GRACE_SECONDS)
+        assert working.done()
+        given_up = await working
+        assert given_up.error_class is ErrorClass.TRANSIENT
+        assert given_up.message == "not done after 5 s"
+        refused = await calls.make("it", failing(), deadline=30.0, subject="a")
+        assert refused.error_class is ErrorClass.TRANSIENT
+        assert refused.message.startswith("an earlier call does not end")
+        assert (await calls.make("it", failing(), deadline=30.0, subject="b")).value == "done"
+        gate.set()
+        await settle()
+        assert (await calls.make("it", failing(), deadline=30.0, subject="a")).value == "done"
+
+    asyncio.run(scenario())
 
 
 def test_when_the_caller_is_cancelled_so_is_the_call() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -757,6 +758,37 @@ def test_a_process_that_hangs_in_an_operation_keeps_others_out_only_so_long(
         gate.set()
         await hanging
         assert devices((await prepared(new, two))["uid-2"])
+
+    asyncio.run(scenario())
+
+
+def test_a_call_that_does_not_end_is_answered_and_its_intent_stays_until_it_has(
+    tmp_path: Path,
+) -> None:
+    async def scenario() -> None:
+        machine = Machine(tmp_path, claim(), claim("uid-2"))
+        gate = asyncio.Event()
+
+        async def stubborn(_: ClaimedDevice) -> None:
+            while not gate.is_set():
+                with suppress(asyncio.CancelledError):
+                    await gate.wait()
+
+        machine.driver.script["gpu-0"] = stubborn
+        process = machine.start()
+        working = asyncio.create_task(prepared(process, claim()))
+        await pass_time(machine.clock, 44)
+        assert working.done()
+        assert refusal((await working)["uid-1"]).error_class is ErrorClass.TRANSIENT
+        assert [entry.phase for entry in process.entries()] == [Phase.INTENT]
+        other = refusal((await prepared(process, claim("uid-2")))["uid-2"])
+        assert other.error_class is ErrorClass.TRANSIENT
+        assert machine.driver.log == ["prepare gpu-0 for uid-1"]
+        gate.set()
+        await settle()
+        machine.driver.script.clear()
+        assert devices((await prepared(process, claim("uid-2")))["uid-2"])
+        assert machine.driver.held == {"gpu-0": "uid-2"}
 
     asyncio.run(scenario())
 
