@@ -18,7 +18,7 @@ from dray.agent.pods.hooks import lifecycle_of
 from dray.agent.pods.plan import Start
 from dray.agent.pods.starting import ConfigFailed
 from dray.agent.pods.storage import PodStorage
-from dray.agent.pods.volumes import volumes_of
+from dray.agent.pods.volumes import is_written, volumes_of
 from dray.agent.runtimes.runtime import (
     ContainerConfig,
     Mount,
@@ -149,7 +149,8 @@ class Configurer:
             below = mount.sub_path or expand(mount.sub_path_expr, variables)
             if below:
                 path = _below(path, below)
-            found.append(Mount(str(path), mount.mount_path, read_only=mount.read_only))
+            read_only = mount.read_only or is_written(volume)
+            found.append(Mount(str(path), mount.mount_path, read_only=read_only))
         if not self._storage.can_mount:
             # Volumes are the pod's wish, and refused by the runtime if it must; this is only ours.
             return tuple(found)

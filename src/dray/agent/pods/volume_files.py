@@ -9,6 +9,7 @@ pkg/volume/util/atomic_writer.go.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Mapping
 from contextlib import suppress
@@ -22,6 +23,7 @@ __all__ = ["VolumeFile", "write_payload"]
 
 _DATA: Final = "..data"
 _DATA_NEXT: Final = "..data_tmp"
+_VERSION: Final = re.compile(r"\.\.version_([0-9]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +42,10 @@ def write_payload(
         _check(path)
     directory.mkdir(parents=True, exist_ok=True, mode=0o755)
     current = directory / _DATA
-    if current.is_dir() and _holds(current, payload):
+    old = _version(current)
+    if old and current.is_dir() and _holds(current, payload):
         _link(directory, payload)
         return False
-    old = os.readlink(current) if current.is_symlink() else ""
     fresh = directory / _next_name(old)
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir(mode=0o755)
@@ -94,6 +96,16 @@ def _link(directory: Path, payload: Mapping[str, VolumeFile]) -> None:
             entry.unlink()
 
 
+def _version(current: Path) -> str:
+    """The directory that holds what is seen now, empty if there is none.
+
+    What is there may be a container's work, in a volume it could once write to. A link to anywhere
+    else is nothing of ours: following it would remove what it points to.
+    """
+    old = os.readlink(current) if current.is_symlink() else ""
+    return old if _VERSION.fullmatch(old) else ""
+
+
 def _next_name(old: str) -> str:
-    number = old.removeprefix("..version_")
-    return f"..version_{int(number) + 1 if number.isdecimal() else 1}"
+    found = _VERSION.fullmatch(old)
+    return f"..version_{int(found[1]) + 1 if found else 1}"

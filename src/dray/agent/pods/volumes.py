@@ -37,7 +37,7 @@ from dray.api.core.parts import (
     VolumeProjection,
 )
 
-__all__ = ["Volumes", "refreshes", "volumes_of"]
+__all__ = ["Volumes", "is_written", "refreshes", "volumes_of"]
 
 FILE_MODE: Final = 0o644
 SHARED_DIRECTORY_MODE: Final = 0o777
@@ -58,9 +58,12 @@ def volumes_of(pod: Pod) -> Sequence[Volume]:
 
 def refreshes(pod: Pod) -> bool:
     """Whether any volume shows something that may change."""
-    return any(
-        getattr(volume, member) is not None for volume in volumes_of(pod) for member in _WRITTEN
-    )
+    return any(is_written(volume) for volume in volumes_of(pod))
+
+
+def is_written(volume: Volume) -> bool:
+    """Whether the files of a volume are the cluster's; containers only read them."""
+    return any(getattr(volume, member) is not None for member in _WRITTEN)
 
 
 class Volumes:

@@ -29,6 +29,7 @@ from dray.api.core import (
 )
 from dray.api.core.parts import (
     Capabilities,
+    DownwardAPIVolumeSource,
     EmptyDirVolumeSource,
     Lifecycle,
     PodSecurityContext,
@@ -146,6 +147,13 @@ def test_volumes_are_mounted_and_a_file_for_last_words(tmp_path: Path) -> None:
     assert Path(part.host_path).is_dir()
     assert words.container_path == "/dev/termination-log"
     assert Path(words.host_path).is_file()
+
+
+def test_what_the_cluster_writes_containers_only_read(tmp_path: Path) -> None:
+    volumes = write_part((Volume(name="facts", downward_api=DownwardAPIVolumeSource()),))
+    mounts = write_part((VolumeMount(name="facts", mount_path="/facts"),))
+    container = Container(name="main", volume_mounts=mounts)
+    assert configured(container, tmp_path, volumes=volumes).mounts[0].read_only
 
 
 def test_where_nothing_can_be_mounted_only_what_the_pod_wants_is_tried(tmp_path: Path) -> None:

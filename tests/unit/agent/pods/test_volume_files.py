@@ -44,3 +44,16 @@ def test_a_change_replaces_all_files_at_once(tmp_path: Path) -> None:
 def test_no_file_leaves_its_volume(tmp_path: Path, path: str) -> None:
     with pytest.raises(ConfigFailed, match="inside of its volume"):
         write_payload(tmp_path, {path: VolumeFile(b"")})
+
+
+@pytest.mark.parametrize("link", ["absolute", "../precious", "..version_1/../../precious"])
+def test_a_link_that_somebody_else_made_is_not_followed(tmp_path: Path, link: str) -> None:
+    volume, precious = tmp_path / "v", tmp_path / "precious"
+    precious.mkdir()
+    (precious / "a").write_bytes(b"1")
+    write_payload(volume, {"a": VolumeFile(b"1")})
+    (volume / "..data").unlink()
+    (volume / "..data").symlink_to(precious if link == "absolute" else link)
+    assert write_payload(volume, {"a": VolumeFile(b"2")})
+    assert (volume / "a").read_bytes() == b"2"
+    assert (precious / "a").read_bytes() == b"1"
