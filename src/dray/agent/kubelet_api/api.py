@@ -60,9 +60,9 @@ Authorize = Callable[[Request], None]
 
 
 class Pods(Protocol):
-    """Which pods the node has."""
+    """Which pods the node has, those that are over among them."""
 
-    def active_pods(self) -> Sequence[Pod]: ...
+    def pods(self) -> Sequence[Pod]: ...
 
 
 def require_masters(request: Request) -> None:
@@ -147,7 +147,7 @@ class KubeletAPI:
         if kind == "portForward" and len(parts) in (2, 3):
             return await self._forward(request, parts[0], parts[1])
         if kind == "pods" and not parts:
-            pods = [encode(pod) for pod in self._pods.active_pods()]
+            pods = [encode(pod) for pod in self._pods.pods()]
             body = b'{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[%b]}\n'
             return Response(200, _JSON, body % b",".join(pods))
         if kind == "metrics" and not parts:
@@ -204,7 +204,7 @@ class KubeletAPI:
         return Upgrade(serve, FORWARDING)
 
     def _pod(self, namespace: str, name: str) -> Pod:
-        for pod in self._pods.active_pods():
+        for pod in self._pods.pods():
             if (pod.metadata.namespace, pod.metadata.name) == (namespace, name):
                 return pod
         raise NotFound(f"pod {quote(name)} does not exist")

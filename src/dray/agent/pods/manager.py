@@ -117,6 +117,10 @@ class PodManager:
         if plugins is not None:
             plugins.listen(self._plugin_changed)
 
+    def pods(self) -> Sequence[Pod]:
+        """Pods that are in the API, those that are over among them: their logs are asked for."""
+        return [worker.pod for worker in self._workers.values() if not worker.vanished]
+
     def active_pods(self) -> Sequence[Pod]:
         """Pods that may still run or hold devices."""
         return [worker.pod for worker in self._workers.values() if worker.active]

@@ -47,10 +47,10 @@ SCRIPTS = {
 class PodList:
     """The pods of a node, as a test says."""
 
-    pods: list[Pod] = field(default_factory=list)
+    known: list[Pod] = field(default_factory=list)
 
-    def active_pods(self) -> Sequence[Pod]:
-        return self.pods
+    def pods(self) -> Sequence[Pod]:
+        return self.known
 
 
 def make_pod(name: str, uid: str, scripts: dict[str, str]) -> Pod:

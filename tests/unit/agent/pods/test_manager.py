@@ -121,6 +121,26 @@ def test_a_pod_deleted_meanwhile_is_ended_gracefully() -> None:
     play(scenario)
 
 
+def test_a_pod_that_is_over_is_known_until_it_is_deleted() -> None:
+    async def scenario(stage: Stage) -> None:
+        annotations = {"simulation.dray.dev/exit-after": "1s"}
+        pod = make_pod(restart_policy="Never", annotations=annotations)
+        await stage.add(pod)
+        await stage.until("web", is_running)
+        await stage.pass_time(1)
+        await stage.until("web", lambda p: p.status.phase == "Succeeded")
+        await stage.settle()
+        assert stage.manager is not None
+        assert stage.manager.active_pods() == []
+        assert [one.metadata.name for one in stage.manager.pods()] == ["web"]
+        await stage.client.delete(Pod, "web", namespace="default")
+        await stage.until_gone("web")
+        await stage.settle()
+        assert stage.manager.pods() == []
+
+    play(scenario)
+
+
 def test_a_pod_that_was_never_started_here_is_not_prepared_when_it_is_being_deleted() -> None:
     async def scenario(stage: Stage) -> None:
         await stage.stop()
