@@ -13,6 +13,7 @@ from typing import Final
 
 from dray.api.features import FEATURES
 from dray.api.scheme import kinds
+from dray.conform.runner import CHECKS
 from dray.server.registry import Registry
 from dray.server.resources import ALL_VERBS, Resource
 
@@ -162,8 +163,29 @@ def _grouped(entries: list[dict[str, str]]) -> list[tuple[str, dict[str, list[st
     return [(name, found) for name, found in groups.items() if found]
 
 
+CONFORM: Final = REFERENCE / "conform.md"
+CHECKS_BEGIN: Final = "<!-- Written by `make docs` from src/dray/conform/checks. -->"
+CHECKS_END: Final = "<!-- Up to here. -->"
+
+
+def conform_page() -> str:
+    """docs/reference/conform.md: its checks are from dray.conform.runner, the rest is its own."""
+    head, _, rest = CONFORM.read_text().partition(CHECKS_BEGIN)
+    _, _, tail = rest.partition(CHECKS_END)
+    lines: list[str] = []
+    area = ""
+    for check in CHECKS:
+        if check.area != area:
+            area = check.area
+            lines += ["", f"## {area}", "", "| | A driver passes if | Because |", "|---|---|---|"]
+        because = f" {check.rule} " if check.rule else " "
+        lines.append(f"| {'must' if check.must else 'should'} | {check.claim} |{because}|")
+    return head + "\n".join([CHECKS_BEGIN, *lines, "", CHECKS_END]) + tail
+
+
 PAGES: Final[Mapping[Path, Callable[[], str]]] = {
     REFERENCE / "api.md": api_page,
+    CONFORM: conform_page,
     REFERENCE / "differences.md": differences_page,
     REFERENCE / "feature-gates.md": feature_gates,
     REFERENCE / "kinds.md": kinds_page,

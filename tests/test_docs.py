@@ -18,13 +18,19 @@ import pytest
 import yaml
 
 from docs import generate
+from dray import sdk
+from dray.agent.metrics import AgentMetrics
 from dray.api.features import FEATURES
 from dray.api.resource import ResourceSlice
 from dray.api.wire import Time
+from dray.cli.conform import command as conform_command
+from dray.cli.node import command as node_command
 from dray.cli.server import command as server_command
 from dray.cli.snapshot import Snapshot
 from dray.http.limits import Limits
 from dray.sdk import Settings, serve
+from dray.sdk._metrics import DriverMetrics
+from dray.sdk._settings import settings_from
 from dray.server import call, revisions, yaml_bodies
 from dray.server.admission import chain as admission_chain
 from dray.server.patching import json_patch, managers
@@ -210,6 +216,51 @@ def table(page: Path, heading: str) -> list[list[str]]:
 def test_every_flag_of_the_server_is_documented() -> None:
     documented = {re.findall(r"--[a-z-]+", row[0])[0] for row in table(SERVER_PAGE, "Flags")}
     assert documented == {parameter.opts[0] for parameter in server_command.params}
+
+
+NODE_PAGE = ROOT / "docs" / "reference" / "node.md"
+SDK_PAGE = ROOT / "docs" / "reference" / "sdk.md"
+CONFORM_PAGE = ROOT / "docs" / "reference" / "conform.md"
+
+
+def test_every_flag_of_the_node_is_documented() -> None:
+    documented = {re.findall(r"--[a-z-]+", row[0])[0] for row in table(NODE_PAGE, "Flags")}
+    assert documented == {parameter.opts[0] for parameter in node_command.params}
+
+
+def test_every_option_of_conform_is_documented() -> None:
+    text = CONFORM_PAGE.read_text()
+    options = [each.opts[0] for each in conform_command.params if each.opts[0].startswith("--")]
+    assert [option for option in options if f"`{option}" not in text] == []
+
+
+def test_every_flag_of_a_driver_is_documented(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        settings_from(["--help"], {}, driver="coins.example.com")
+    flags = set(re.findall(r"--[a-z][a-z0-9-]+", capsys.readouterr().out)) - {"--help"}
+    documented = {
+        flag for row in table(SDK_PAGE, "Flags") for flag in re.findall(r"--[\w-]+", row[0])
+    }
+    assert documented == flags
+
+
+def test_every_name_of_the_sdk_is_documented() -> None:
+    text = SDK_PAGE.read_text()
+    assert [name for name in sdk.__all__ if f"`{name}" not in text] == []
+
+
+@pytest.mark.parametrize(
+    ("page", "metrics"),
+    [
+        (NODE_PAGE, AgentMetrics().text(claims_in_use={}, device_health=(), pods_count=0).decode()),
+        (SDK_PAGE, DriverMetrics("coins.example.com").text()),
+    ],
+    ids=["node", "driver"],
+)
+def test_every_metric_is_documented(page: Path, metrics: str) -> None:
+    names = re.findall(r"^# TYPE (\w+) ", metrics, re.MULTILINE)
+    assert names
+    assert [name for name in names if f"`{name}`" not in page.read_text()] == []
 
 
 def test_admission_is_documented_in_its_order() -> None:
