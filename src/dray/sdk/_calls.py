@@ -17,10 +17,10 @@ from typing import Any, Final, Generic, TypeVar
 
 from dray.clock import Clock
 from dray.entropy import Entropy
-from dray.errors import DriverError, TransientError
+from dray.errors import DrayError, DriverError, TransientError
 from dray.sdk._failures import ErrorClass, classify
 
-__all__ = ["Calls", "Outcome"]
+__all__ = ["Calls", "Outcome", "attempt"]
 
 _log = logging.getLogger(__name__)
 
@@ -47,6 +47,25 @@ class Outcome(Generic[T]):
     @property
     def failed(self) -> bool:
         return self.error_class is not None
+
+
+async def attempt(what: str, call: Callable[[], Awaitable[T]]) -> T:
+    """Call once, however long it takes. A mistake is logged, and raised as TransientError."""
+    task = asyncio.ensure_future(_called(call))
+    try:
+        await asyncio.wait((task,))
+    finally:
+        task.cancel()  # no matter to one that ended
+    if task.cancelled():
+        raise TransientError("the call was cancelled")
+    error = task.exception()
+    if error is None:
+        return task.result()
+    if isinstance(error, DrayError):
+        raise error
+    _log.error("%s raised what it should not", what, exc_info=error)
+    _, message = classify(error)
+    raise TransientError(message) from error
 
 
 class Calls:
@@ -124,7 +143,7 @@ class Calls:
 
     def _give_up(self, subject: Hashable, task: asyncio.Future[Any]) -> None:
         def ended(_: asyncio.Future[Any]) -> None:
-            del self._stuck[subject]
+            self._stuck.pop(subject, None)
             if not task.cancelled():
                 # Seen: nobody waits for it any more.
                 task.exception()

@@ -80,7 +80,8 @@ class Driver:
     async def discover(self) -> Inventory | Iterable[Device] | Iterable[Pool]:
         """The devices there are. Called at the start, and whenever `context.refresh` asks.
 
-        After a TransientError it is called again by itself; the driver serves claims meanwhile.
+        After a TransientError, and after a mistake, it is called again by itself; the driver serves
+        claims meanwhile.
         """
         return ()
 

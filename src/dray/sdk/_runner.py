@@ -12,8 +12,9 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from inspect import isawaitable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import grpc.aio
 
@@ -25,6 +26,7 @@ from dray.errors import ConfigurationError, DrayError, TransientError
 from dray.proto import registration_v1_pb2_grpc
 from dray.sdk._aftermath import Aftermath
 from dray.sdk._background import Background
+from dray.sdk._calls import attempt
 from dray.sdk._cdi_files import CDIFiles
 from dray.sdk._claim_metadata import ClaimMetadata
 from dray.sdk._claim_status import ClaimStatuses
@@ -176,9 +178,12 @@ class RunningDriver:
         )
 
     async def refresh(self) -> None:
-        """Ask the author's code for devices again, and publish them."""
+        """Ask the author's code for devices again, and publish them.
+
+        Raises what that code raises on purpose, and TransientError for everything else.
+        """
         async with self._refreshing:
-            self._inventory = Inventory.of(await self.driver.discover())
+            self._inventory = await attempt("discovering devices", self._discover)
             self._devices = {(pool, each.name): each for pool, each in self.devices()}
             self.monitor.refresh()
             self._publish()
@@ -191,6 +196,10 @@ class RunningDriver:
     async def failure(self) -> BaseException:
         """Wait until something that should not end has ended."""
         return await self._background.failure()
+
+    async def _discover(self) -> Inventory:
+        found: Any = self.driver.discover()  # as all methods, it may be a plain one
+        return Inventory.of(await found if isawaitable(found) else found)
 
     def _publish(self) -> None:
         if self.publisher is not None and self._inventory is not None:

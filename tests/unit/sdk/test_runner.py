@@ -446,14 +446,36 @@ def test_a_driver_serves_while_its_devices_cannot_be_discovered_yet() -> None:
     run_in(scenario)
 
 
+@pytest.mark.parametrize("answer", [ValueError("what is this?"), 7])
+def test_a_mistake_in_discover_is_logged_and_tried_again(
+    answer: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    found = in_turn(answer, [device("gpu-0")], answer, [device("gpu-1")])
+
+    class Mistaken(Gpus):
+        discover_seconds = 30.0
+
+        def discover(self) -> Any:  # a plain method will do
+            return found(None)
+
+    async def scenario(root: Path) -> None:
+        clock = FakeClock()
+        async with serve(Mistaken(), settings(root), client=as_client(Claims()), clock=clock) as it:
+            assert _names(it) == []
+            for seconds, name in ((2, "gpu-0"), (30, "gpu-0"), (30, "gpu-1")):
+                await pass_time(clock, seconds)
+                assert _names(it) == [("n1", name)]
+        assert sum(each.exc_info is not None for each in caplog.records) == 2
+
+    run_in(scenario)
+
+
 def test_what_fails_in_the_background_is_not_missed() -> None:
     async def scenario(root: Path) -> None:
-        driver = Staged()
-        driver.discover_seconds = 30.0
         clock = FakeClock()
-        async with serve(driver, settings(root), client=as_client(Claims()), clock=clock) as it:
-            driver.discover = _fail  # type: ignore[method-assign]  # a fake's
-            await pass_time(clock, 31, step=10)
+        async with serve(Gpus(), settings(root), client=as_client(Claims()), clock=clock) as it:
+            it.preparation.collect = _fail  # type: ignore[method-assign]  # a fake's
+            await pass_time(clock, 700, step=100)
             assert str(await it.failure()) == "what is this?"
 
     async def _fail() -> Any:
