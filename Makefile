@@ -44,6 +44,7 @@ interop: venv ## Compare the server with a real one, and drive it with real clie
 	$(BIN)/python -m tests.interop.live --seed 1 hostile sequences
 	$(BIN)/python -m tests.interop.clients
 	$(BIN)/python -m tests.interop.kubectl
+	$(BIN)/python -m tests.interop.driver_conformance
 	$(BIN)/python -m tests.interop.kubelet
 	$(BIN)/python -m tests.interop.go_driver
 
