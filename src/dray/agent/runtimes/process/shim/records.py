@@ -11,7 +11,18 @@ import json
 import os
 from datetime import datetime, timezone
 
-__all__ = ["EXIT", "LAUNCH", "LOCK", "SOCKET", "SUPERVISOR", "now", "read_record", "write_record"]
+__all__ = [
+    "EXIT",
+    "LAUNCH",
+    "LOCK",
+    "SOCKET",
+    "SUPERVISOR",
+    "now",
+    "read_record",
+    "reserve_record",
+    "write_record",
+    "write_reserved",
+]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +38,9 @@ PRIVATE_FILE = 0o600
 
 # A launch with a few thousand variables is below a megabyte; nothing of ours is near this.
 RECORD_BYTES_MAX = 16 * 1024 * 1024
+
+# How a container ended, with the sentence of a hook that failed, is well below a block of a disk.
+RESERVED_BYTES = 4096
 
 
 def now() -> str:
@@ -45,6 +59,22 @@ def write_record(path: str, record: dict[str, Any]) -> None:
     os.replace(temporary, path)
 
 
+def reserve_record(path: str) -> None:
+    """Take the room that a record will need, so that a full disk cannot keep it from being told."""
+    descriptor = os.open(_reserved(path), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
+    with open(descriptor, "wb") as file:
+        file.write(b" " * RESERVED_BYTES)
+
+
+def write_reserved(path: str, record: dict[str, Any]) -> None:
+    """Put a record at its place, whole, in the room that was taken for it; once."""
+    descriptor = os.open(_reserved(path), os.O_WRONLY | os.O_CLOEXEC)
+    with open(descriptor, "wb") as file:
+        # Blanks that are left behind it mean nothing in JSON.
+        file.write(json.dumps(record).encode())
+    os.replace(_reserved(path), path)
+
+
 def read_record(path: str) -> dict[str, Any] | None:
     """The record, None if there is none. Raises ValueError when it is damaged."""
     try:
@@ -56,3 +86,7 @@ def read_record(path: str) -> dict[str, Any] | None:
     if not isinstance(record, dict):
         raise ValueError("the record is no object")
     return record
+
+
+def _reserved(path: str) -> str:
+    return f"{path}.reserved"

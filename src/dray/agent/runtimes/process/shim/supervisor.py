@@ -18,7 +18,15 @@ from dray.agent.runtimes.process.shim.hooks import HookFailed, run_hooks
 from dray.agent.runtimes.process.shim.identity import ProcessIdentity, identify
 from dray.agent.runtimes.process.shim.log_file import LogFile
 from dray.agent.runtimes.process.shim.mounts import enter_namespace
-from dray.agent.runtimes.process.shim.records import EXIT, SUPERVISOR, now, write_record
+from dray.agent.runtimes.process.shim.records import (
+    EXIT,
+    LAUNCH,
+    SUPERVISOR,
+    now,
+    reserve_record,
+    write_record,
+    write_reserved,
+)
 from dray.agent.runtimes.process.shim.visitors import Visitors
 
 __all__ = ["CANNOT_RUN", "CANNOT_RUN_CODE", "Supervisor"]
@@ -32,6 +40,9 @@ READ_BYTES = 64 * 1024
 
 # Whoever holds the output open after all processes are dead is not of the container.
 DRAIN_MS = 2_000
+
+# A disk that is full may be so for long, and how the container ended is known to nobody else.
+RECORD_AGAIN_MS = 1_000
 
 # What a container that never ran is said to have ended with.
 CANNOT_RUN = "ContainerCannotRun"
@@ -76,6 +87,7 @@ class Supervisor:
             child.join_cgroup(self._launch["supervisorsCgroup"])
         with suppress(OSError):
             kernel.become_subreaper()
+        reserve_record(EXIT)
         self._record()
         try:
             self._start()
@@ -273,7 +285,8 @@ class Supervisor:
             run_hooks(self._launch, "poststop", "stopped", 0)
         except HookFailed as error:
             message = str(error)
-            sys.stderr.write(f"{message}\n")
+            with suppress(OSError):
+                sys.stderr.write(f"{message}\n")
         self._record_exit(128 + number if number else code, number, reason, message, finished_at)
         self._visitors.close()
 
@@ -314,14 +327,20 @@ class Supervisor:
     def _record_exit(
         self, code: int, number: int, reason: str, message: str, finished_at: str = ""
     ) -> None:
-        write_record(
-            EXIT,
-            {
-                "exitCode": code,
-                "signal": number,
-                "reason": reason,
-                "message": message,
-                "startedAt": self._started_at,
-                "finishedAt": finished_at or now(),
-            },
-        )
+        record = {
+            "exitCode": code,
+            "signal": number,
+            "reason": reason,
+            "message": message,
+            "startedAt": self._started_at,
+            "finishedAt": finished_at or now(),
+        }
+        with suppress(OSError):
+            write_reserved(EXIT, record)
+            return
+        # Without a directory, removed by force, there is nobody left to tell.
+        while os.path.exists(LAUNCH):
+            with suppress(OSError):
+                write_record(EXIT, record)
+                return
+            select.poll().poll(RECORD_AGAIN_MS)

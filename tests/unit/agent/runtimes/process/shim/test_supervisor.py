@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from dray.agent.runtimes.process.shim.identity import identify
+from dray.agent.runtimes.process.shim.records import EXIT
 from dray.agent.runtimes.runtime import ContainerState
 from dray.testing.runtime_suite import find
-from tests.unit.agent.runtimes.process.hosts import host, log
+from tests.unit.agent.runtimes.process.hosts import Host, gone, host, log
 
 pytestmark = pytest.mark.slow
 
@@ -81,3 +82,44 @@ def test_a_container_whose_log_cannot_be_written_cannot_run() -> None:
             assert (await find(here.runtime, container_id)).state is ContainerState.CREATED
 
     asyncio.run(main())
+
+
+def test_an_end_is_told_though_no_new_file_can_be_written() -> None:
+    async def main() -> None:
+        async with host() as here:
+            container_id = await here.start(
+                "sh", "-c", "trap 'exit 0' TERM; echo; sleep 1000 & wait"
+            )
+            await here.said(container_id, "")
+            _block(here, container_id)
+            os.kill(here.process(container_id), signal.SIGTERM)
+            assert (await here.ended(container_id)).exit_code == 0
+
+    asyncio.run(main())
+
+
+def test_an_end_that_cannot_be_written_is_written_later() -> None:
+    async def main() -> None:
+        async with host() as here:
+            container_id = await here.start(
+                "sh", "-c", "trap 'exit 3' TERM; echo; sleep 1000 & wait"
+            )
+            await here.said(container_id, "")
+            blocked = _block(here, container_id)
+            (blocked.parent / f"{EXIT}.reserved").unlink()
+            pid = here.process(container_id)
+            os.kill(pid, signal.SIGTERM)
+            await gone(pid)
+            assert (await find(here.runtime, container_id)).state is ContainerState.RUNNING
+            blocked.rmdir()
+            assert (await here.ended(container_id)).exit_code == 3
+
+    asyncio.run(main())
+
+
+def _block(here: Host, container_id: str) -> Path:
+    """Keep the supervisor from making the file of the end."""
+    directory = here.runtime._containers[container_id].directory
+    blocked = directory / f"{EXIT}.{here.supervisor(container_id)}.tmp"
+    blocked.mkdir()
+    return blocked
