@@ -18,7 +18,7 @@ LIST = Path(__file__).parent / "public_api.txt"
 def public_modules() -> list[str]:
     # Of these packages only the face is public, not their modules.
     found = ["dray", "dray.allocator", "dray.cel", "dray.clock", "dray.errors", "dray.validation"]
-    found += ["dray.client", "dray.validation.intake"]
+    found += ["dray.client", "dray.sdk", "dray.validation.intake"]
     for package in (dray.api, dray.testing):
         found.append(package.__name__)
         found += [
