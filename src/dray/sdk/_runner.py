@@ -111,7 +111,7 @@ class RunningDriver:
         self.metrics: Final = DriverMetrics(driver.name)
         self.taints: Final = Taints(
             clock=clock,
-            on_change=self._publish,
+            on_change=self._publish_taints,
             path=self._kept_at(TAINTS_FILE_NAME),
             policy=driver.taint_policy or TaintPolicy.usual(driver.name),
         )
@@ -180,13 +180,16 @@ class RunningDriver:
     async def refresh(self) -> None:
         """Ask the author's code for devices again, and publish them.
 
-        Raises what that code raises on purpose, and TransientError for everything else.
+        Raises what that code raises on purpose, TransientError for everything else, and
+        InventoryError for what cannot be published: then everything is as it was.
         """
         async with self._refreshing:
-            self._inventory = await attempt("discovering devices", self._discover)
+            inventory = await attempt("discovering devices", self._discover)
+            self._publish(inventory)
+            # Only now: what cannot be published must not take the place of what was.
+            self._inventory = inventory
             self._devices = {(pool, each.name): each for pool, each in self.devices()}
             self.monitor.refresh()
-            self._publish()
 
     async def published(self) -> None:
         """Wait until the API has the devices as they are."""
@@ -201,10 +204,13 @@ class RunningDriver:
         found: Any = self.driver.discover()  # as all methods, it may be a plain one
         return Inventory.of(await found if isawaitable(found) else found)
 
-    def _publish(self) -> None:
-        if self.publisher is not None and self._inventory is not None:
-            tainted = self.taints.apply(self._inventory, self.settings.node_name)
-            self.publisher.publish(tainted)
+    def _publish(self, inventory: Inventory) -> None:
+        if self.publisher is not None:
+            self.publisher.publish(self.taints.apply(inventory, self.settings.node_name))
+
+    def _publish_taints(self) -> None:
+        if self._inventory is not None:
+            self._publish(self._inventory)
 
     def _aftermath(self) -> Aftermath:
         return Aftermath(

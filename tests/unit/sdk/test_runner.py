@@ -41,6 +41,8 @@ from dray.sdk import (
     Device,
     Health,
     Inventory,
+    InventoryError,
+    Pool,
     RegistrationStatus,
     RunningDriver,
     Settings,
@@ -590,6 +592,21 @@ def test_a_taint_before_devices_are_discovered_deletes_no_slices() -> None:
                         driver.context.taints.set("n1", "gpu-0", "gpu.example.com/failed")
                         await settle(400)
             assert len((await cluster.client.list(ResourceSlice)).items) == 1
+
+    run_in(scenario)
+
+
+def test_an_inventory_that_is_refused_leaves_the_one_before() -> None:
+    async def scenario(root: Path) -> None:
+        driver = Gpus(count=1)
+        async with whole(root, driver) as (_, running):
+            twice = Inventory([Pool([device("a")]), Pool([device("b")], name="n1")])
+            driver.discover = in_turn(twice).__get__(driver)  # type: ignore[method-assign]  # a fake's
+            with pytest.raises(InventoryError, match="two pools have this name"):
+                await running.refresh()
+            assert _names(running) == [("n1", "gpu-0")]
+            driver.context.taints.set("n1", "gpu-0", "gpu.example.com/failed")
+            await running.published()
 
     run_in(scenario)
 
