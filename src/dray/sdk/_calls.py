@@ -13,6 +13,7 @@ import logging
 from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
 from inspect import isawaitable
+from types import TracebackType
 from typing import Any, Final, Generic, TypeVar
 
 from dray.clock import Clock
@@ -20,7 +21,7 @@ from dray.entropy import Entropy
 from dray.errors import DrayError, DriverError, TransientError
 from dray.sdk._failures import ErrorClass, classify
 
-__all__ = ["Calls", "Outcome", "attempt"]
+__all__ = ["Calls", "Contained", "Outcome", "attempt"]
 
 _log = logging.getLogger(__name__)
 
@@ -66,6 +67,26 @@ async def attempt(what: str, call: Callable[[], Awaitable[T]]) -> T:
     _log.error("%s raised what it should not", what, exc_info=error)
     _, message = classify(error)
     raise TransientError(message) from error
+
+
+class Contained:
+    """A block of an author's code whose mistakes are logged, and go no further."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool:
+        if isinstance(error, Exception):
+            _log.error("%s raised what it should not", self._what, exc_info=error)
+        return isinstance(error, Exception)
 
 
 class Calls:

@@ -26,7 +26,7 @@ from dray.errors import ConfigurationError, DrayError, TransientError
 from dray.proto import registration_v1_pb2_grpc
 from dray.sdk._aftermath import Aftermath
 from dray.sdk._background import Background
-from dray.sdk._calls import attempt
+from dray.sdk._calls import Contained, attempt
 from dray.sdk._cdi_files import CDIFiles
 from dray.sdk._claim_metadata import ClaimMetadata
 from dray.sdk._claim_status import ClaimStatuses
@@ -343,7 +343,8 @@ class RunningDriver:
 
     def _hear_status(self, status: RegistrationStatus) -> None:
         self.metrics.registered(status.registered)
-        self.driver.registered(status)
+        with Contained("registered"):
+            self.driver.registered(status)
 
     async def _listen(
         self, path: Path, add: Callable[[grpc.aio.Server], None], undo: AsyncExitStack

@@ -159,6 +159,26 @@ def test_a_kubelet_registers_a_driver_and_has_claims_prepared_in_both_versions()
     run_in(scenario)
 
 
+def test_a_mistake_of_the_author_does_not_fail_the_registration(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Mistaken(Gpus):
+        def registered(self, status: RegistrationStatus) -> None:
+            raise KeyError(status.error)
+
+    async def scenario(root: Path) -> None:
+        async with (
+            serve(Mistaken(), settings(root), client=as_client(Claims())) as running,
+            kubelet() as node,
+        ):
+            await node.register(root / REGISTRATION)
+            assert running.registration is not None
+            await running.registration.registered()
+        assert "registered raised what it should not" in caplog.text
+
+    run_in(scenario)
+
+
 def test_errors_cross_the_wire_with_their_class_and_their_devices() -> None:
     async def scenario(root: Path) -> None:
         one = claim()
