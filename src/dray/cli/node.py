@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import signal
 import socket
 import ssl
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
 from ipaddress import ip_address
@@ -19,6 +18,7 @@ import click
 
 from dray.agent.agent import Agent
 from dray.agent.fleet import Fleet
+from dray.agent.garbage import keep_what_is_there
 from dray.agent.runtimes.memory import MemoryRuntime
 from dray.agent.runtimes.runtime import Runtime
 from dray.agent.settings import AgentSettings
@@ -141,6 +141,20 @@ def command(
         asyncio.run(main)
     except ConfigurationError as error:
         raise CommandError(str(error)) from error
+    except BaseExceptionGroup as group:
+        # Parts of a node run side by side, and fail in a group even when one of them fails alone.
+        problems, others = group.split(ConfigurationError)
+        if problems is None or others is not None:
+            raise
+        raise CommandError("; ".join(_sentences(problems))) from group
+
+
+def _sentences(group: BaseExceptionGroup) -> Iterator[str]:
+    for error in group.exceptions:
+        if isinstance(error, BaseExceptionGroup):
+            yield from _sentences(error)
+        else:
+            yield str(error)
 
 
 def _check_address(host: str) -> None:
@@ -201,7 +215,7 @@ async def _node(
             await stack.enter_async_context(
                 serve(driver, place, client=client, clock=clock, entropy=entropy)
             )
-        _keep_what_is_there()
+        keep_what_is_there()
         click.echo(f"dray node {settings.node_name} ready, files in {settings.root}")
         await _either(_told_to_stop(), running)
 
@@ -225,7 +239,7 @@ async def _fleet(
             for make in factories:
                 await stack.enter_async_context(_attached(make(), agent, client, clock, entropy))
             _log.debug("node %s has its drivers", name)
-        _keep_what_is_there()
+        keep_what_is_there()
         click.echo(f"dray node: {nodes} simulated nodes ready, {names[0]} to {names[-1]}")
         await _either(_told_to_stop(), running)
 
@@ -284,16 +298,6 @@ def _serving(
         known = pki / "clients.crt"
         write_file(known, config.trust.authority)
     return server_context(files.certificate, files.key, client_authority=known)
-
-
-def _keep_what_is_there() -> None:
-    """Look for garbage among what comes from now on only.
-
-    Going through modules and settings again and again would hold up everything else, changes of
-    health among it, for tens of milliseconds.
-    """
-    gc.collect()
-    gc.freeze()
 
 
 async def _told_to_stop() -> None:

@@ -65,6 +65,38 @@ def test_what_makes_no_sense_is_said_before_anything_runs(
     assert told in result.output
 
 
+def test_settings_that_a_part_of_the_node_refuses_are_said_in_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(*_: object, **__: object) -> None:
+        async with asyncio.TaskGroup() as tasks, asyncio.TaskGroup() as inner:
+            inner.create_task(fail("this socket is in use"))
+            tasks.create_task(fail("that one too"))
+
+    async def fail(told: str) -> None:
+        raise ConfigurationError(told)
+
+    config = tmp_path / "config"
+    config.write_text(KUBECONFIG)
+    monkeypatch.setattr(module, "_node", refuse)
+    result = run("--kubeconfig", config, "--root-dir", tmp_path / "node")
+    assert result.exit_code == 2, result.output
+    assert "that one too; this socket is in use" in result.output
+
+
+def test_a_bug_in_a_part_of_the_node_stays_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(*_: object, **__: object) -> None:
+        raise ExceptionGroup("parts", [ConfigurationError("no"), ZeroDivisionError("bug")])
+
+    config = tmp_path / "config"
+    config.write_text(KUBECONFIG)
+    monkeypatch.setattr(module, "_node", fail)
+    result = run("--kubeconfig", config, "--root-dir", tmp_path / "node")
+    assert isinstance(result.exception, ExceptionGroup)
+
+
 @contextmanager
 def cluster(root: Path) -> Iterator[Path]:
     """A server in a thread of its own, and the kubeconfig of its administrator."""
