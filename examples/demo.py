@@ -64,7 +64,8 @@ def show_valid(directory: Path) -> bool:
     """Walk through one directory of good manifests."""
     heading, story = (directory / "README.md").read_text().split("\n\n")[:2]
     title(heading.removeprefix("# "))
-    say(re.sub(r"[`*]", "", story.replace("\n", " ")))
+    bare = re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", story.replace("\n", " "))
+    say(re.sub(r"[`*]", "", bare))
     answer = ask("validate", "-f", str(directory))
     print(f"\n  $ dray validate -f {shown(directory)}")
     for line in (answer.output, answer.summary):

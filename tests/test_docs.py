@@ -27,6 +27,8 @@ from dray.cli.conform import command as conform_command
 from dray.cli.node import command as node_command
 from dray.cli.server import command as server_command
 from dray.cli.snapshot import Snapshot
+from dray.drivers.host import read_config
+from dray.drivers.simulated import FaultKind, read_fleet
 from dray.http.limits import Limits
 from dray.sdk import Settings, serve
 from dray.sdk._metrics import DriverMetrics
@@ -242,6 +244,18 @@ def test_every_flag_of_a_driver_is_documented(capsys: pytest.CaptureFixture[str]
         flag for row in table(SDK_PAGE, "Flags") for flag in re.findall(r"--[\w-]+", row[0])
     }
     assert documented == flags
+
+
+def test_the_configurations_of_drivers_are_read_as_they_are_shown() -> None:
+    page = (ROOT / "docs" / "reference" / "drivers.md").read_text()
+    fleet, host = [body for language, body in FENCE.findall(page) if language == "yaml"]
+    assert len(read_fleet(fleet).inventory("gpu-1").devices()) == 40
+    assert read_config(host).driver == "cameras.example.com"
+
+
+def test_every_fault_is_documented() -> None:
+    page = (ROOT / "docs" / "reference" / "drivers.md").read_text()
+    assert [kind.value for kind in FaultKind if f"`{kind.value}`" not in page] == []
 
 
 def test_every_name_of_the_sdk_is_documented() -> None:
