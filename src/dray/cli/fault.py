@@ -18,7 +18,7 @@ from dray.drivers.simulated.faults import ALL_DEVICES, ErrorClass, FaultKind, Op
 from dray.drivers.simulated.fleet import DEFAULT_DRIVER
 from dray.errors import ConfigurationError
 
-__all__ = ["command"]
+__all__ = ["command", "inject", "recover", "show"]
 
 # The driver answers from memory; one that takes longer is stopped in a debugger.
 ANSWER_SECONDS: Final = 10.0

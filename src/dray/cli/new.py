@@ -17,7 +17,7 @@ from dray.api.names import dns_subdomain
 from dray.cli.errors import CommandError
 from dray.cli.output import examples, printable
 
-__all__ = ["Names", "command"]
+__all__ = ["Names", "command", "driver"]
 
 TEMPLATES: Final = "templates"
 SUFFIX: Final = ".template"

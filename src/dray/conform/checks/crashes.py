@@ -14,7 +14,17 @@ from dray.conform.check import Checks, NotApplicable, Violation
 from dray.conform.checks.preparation import expect_devices, expect_resolvable
 from dray.conform.cluster import uid_of
 
-__all__ = ["CHECKS"]
+__all__ = [
+    "CHECKS",
+    "publishes_after_crash",
+    "remembers",
+    "rewrites_files",
+    "starts_again",
+    "stops_cleanly",
+    "survives_kills",
+    "survives_reboot",
+    "unprepares_after_crash",
+]
 
 check = Checks("Crashes and restarts")
 CHECKS = check

@@ -12,7 +12,18 @@ from dray.conform.check import Checks, NotApplicable, Violation
 from dray.conform.kubelet import HEALTH_V1, HEALTH_V1ALPHA1
 from dray.proto.health_v1_pb2 import HealthStatus, NodeWatchResourcesResponse
 
-__all__ = ["CHECKS"]
+__all__ = [
+    "CHECKS",
+    "declines",
+    "keeps_reporting",
+    "names_published_devices",
+    "next_report",
+    "offered",
+    "reports_after_crash",
+    "reports_at_once",
+    "takes_several_streams",
+    "values_are_in_range",
+]
 
 check = Checks("Health")
 CHECKS = check

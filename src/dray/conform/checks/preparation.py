@@ -12,7 +12,34 @@ from dray.conform.check import Checks, NotApplicable, Violation
 from dray.conform.cluster import uid_of
 from dray.conform.kubelet import DRA_V1, DRA_V1BETA1, Prepared
 
-__all__ = ["CHECKS"]
+__all__ = [
+    "CHECKS",
+    "all_of",
+    "allows_admin_access",
+    "cdi_files_are_valid",
+    "cdi_ids_resolve",
+    "expect_devices",
+    "expect_resolvable",
+    "frees_devices",
+    "ids",
+    "leaves_others_alone",
+    "prepares",
+    "prepares_again",
+    "prepares_and_unprepares",
+    "prepares_at_once",
+    "prepares_batch",
+    "prepares_several",
+    "refuses_double_use",
+    "refuses_missing",
+    "refuses_stale",
+    "refuses_unallocated",
+    "siblings_are_independent",
+    "unprepares",
+    "unprepares_again",
+    "unprepares_deleted",
+    "unprepares_unknown",
+    "versions_agree",
+]
 
 check = Checks("Preparing claims")
 CHECKS = check

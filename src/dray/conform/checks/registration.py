@@ -13,7 +13,19 @@ from dray.conform.bench import Bench
 from dray.conform.check import Checks, NotApplicable, Violation
 from dray.conform.kubelet import DRA_V1, DRA_V1BETA1
 
-__all__ = ["CHECKS", "DRIVER_NAME_MAX"]
+__all__ = [
+    "CHECKS",
+    "DRIVER_NAME_MAX",
+    "answers",
+    "answers_again",
+    "empty_request",
+    "endpoint_is_there",
+    "has_known_service",
+    "newest_first",
+    "paths_are_short",
+    "says_who_it_is",
+    "survives_refusal",
+]
 
 check = Checks("Registration")
 CHECKS = check

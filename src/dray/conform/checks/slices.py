@@ -6,7 +6,7 @@ from dray.api.resource import ResourceSlice
 from dray.conform.bench import LOOK_SECONDS, Bench
 from dray.conform.check import Checks, Violation
 
-__all__ = ["CHECKS"]
+__all__ = ["CHECKS", "owned_by_node", "pools_are_complete", "publishes", "publishes_again"]
 
 check = Checks("ResourceSlices")
 CHECKS = check

@@ -10,7 +10,7 @@ from dray.conform.bench import Bench
 from dray.conform.check import Checks, NotApplicable, Violation
 from dray.conform.cluster import uid_of
 
-__all__ = ["CHECKS"]
+__all__ = ["CHECKS", "long_names", "takes_over"]
 
 check = Checks("Upgrades and names")
 CHECKS = check

@@ -12,6 +12,8 @@ from dray.drivers.simulated.driver import SimulatedDriver
 from dray.drivers.simulated.fleet import default_fleet, load_fleet
 from dray.sdk import ConfigurationError, run
 
+__all__ = ["main"]
+
 
 def main() -> None:
     """Run until told to end."""

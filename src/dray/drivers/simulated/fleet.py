@@ -47,7 +47,21 @@ from dray.sdk import (
     device,
 )
 
-__all__ = ["Fleet", "Model", "default_fleet", "load_fleet", "read_fleet"]
+__all__ = [
+    "CapacityValue",
+    "Fleet",
+    "Group",
+    "Model",
+    "NodeEntry",
+    "Partitions",
+    "Profile",
+    "Taint",
+    "Topology",
+    "VersionValue",
+    "default_fleet",
+    "load_fleet",
+    "read_fleet",
+]
 
 # A node with more has been mistyped; slices of such a pool would be hundreds.
 DEVICES_PER_NODE_MAX: Final = 16_384
