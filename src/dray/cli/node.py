@@ -19,6 +19,7 @@ import click
 from dray.agent.agent import Agent
 from dray.agent.fleet import Fleet
 from dray.agent.garbage import keep_what_is_there
+from dray.agent.root_lock import lock_root
 from dray.agent.runtimes.memory import MemoryRuntime
 from dray.agent.runtimes.runtime import Runtime
 from dray.agent.settings import AgentSettings
@@ -189,15 +190,16 @@ async def _node(
     cdi = (cdi_dir or settings.root / "cdi").absolute()
     for directory in (settings.root, settings.registry_directory, cdi):
         directory.mkdir(mode=0o750, parents=True, exist_ok=True)
-    settings = replace(
-        settings,
-        serving_host=host,
-        serving_port=port,
-        # What the API server is told to call is where we listen, unless that is everywhere.
-        addresses=() if ip_address(host).is_unspecified else (host,),
-        tls=_serving(config, settings.root, host, clock, entropy),
-    )
     async with AsyncExitStack() as stack:
+        stack.enter_context(lock_root(settings.root))
+        settings = replace(
+            settings,
+            serving_host=host,
+            serving_port=port,
+            # What the API server is told to call is where we listen, unless that is everywhere.
+            addresses=() if ip_address(host).is_unspecified else (host,),
+            tls=_serving(config, settings.root, host, clock, entropy),
+        )
         client = connect(config, clock=clock)
         stack.push_async_callback(client.close)
         containers = await stack.enter_async_context(

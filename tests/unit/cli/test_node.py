@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from dray.agent.root_lock import lock_root
 from dray.api.core import Node
 from dray.api.resource import ResourceSlice
 from dray.cli import node as module
@@ -82,6 +83,17 @@ def test_settings_that_a_part_of_the_node_refuses_are_said_in_a_line(
     result = run("--kubeconfig", config, "--root-dir", tmp_path / "node")
     assert result.exit_code == 2, result.output
     assert "that one too; this socket is in use" in result.output
+
+
+def test_a_second_node_of_a_root_is_refused(tmp_path: Path) -> None:
+    config, root = tmp_path / "config", tmp_path / "node"
+    config.write_text(KUBECONFIG)
+    root.mkdir()
+    with lock_root(root):
+        result = run("--kubeconfig", config, "--root-dir", root, "--runtime", "memory")
+    assert result.exit_code == 2, result.output
+    assert f"another node uses the root directory {root}: process {os.getpid()};" in result.output
+    assert not (root / "pki").exists(), "nothing was touched"
 
 
 def test_a_bug_in_a_part_of_the_node_stays_one(
