@@ -7,6 +7,7 @@ one claim's devices for another's. Only files with this driver's prefix are ever
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,8 @@ from dray.files import TEMPORARY_PREFIX, TEMPORARY_SUFFIX, remove_file, write_fi
 from dray.sdk._journal import JournalDevice
 
 __all__ = ["CDIFiles", "Reconciled"]
+
+_log = logging.getLogger(__name__)
 
 _SUFFIX: Final = ".json"
 
@@ -99,7 +102,10 @@ class CDIFiles:
     def reconcile(
         self, expected: Mapping[str, tuple[JournalDevice, ...]], *, keep: Iterable[str] = ()
     ) -> Reconciled:
-        """Have files for exactly these claims; those to keep are left as they are."""
+        """Have files for exactly these claims; those to keep are left as they are.
+
+        So is, and logged, the file of a claim whose edits break rules that are newer than they.
+        """
         self._remove_leftovers()
         untouched = frozenset(keep)
         removed = tuple(
@@ -109,7 +115,12 @@ class CDIFiles:
             self.remove(uid)
         written = []
         for uid, devices in expected.items():
-            if self._stored(uid) != self._content(uid, devices):
+            try:
+                right = self._stored(uid) == self._content(uid, devices)
+            except PermanentError as error:
+                _log.error("the CDI file of claim %s is left as it is: %s", uid, error)
+                continue
+            if not right:
                 self.write(uid, devices)
                 written.append(uid)
         return Reconciled(removed, tuple(written))

@@ -90,6 +90,19 @@ def test_files_and_expectations_are_made_to_agree(tmp_path: Path, directory: boo
     assert made.reconcile({}, keep=made.claims()).removed == ()
 
 
+def test_a_claim_that_breaks_rules_is_left_alone_and_others_get_their_files(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = files(tmp_path)
+    made.write("old", [device()])
+    [path] = tmp_path.iterdir()
+    before = path.read_bytes()
+    done = made.reconcile({"old": (device("gpu-0", "NOEQUALS"),), "new": (device(),)})
+    assert (done.removed, done.written) == ((), ("new",))
+    assert path.read_bytes() == before
+    assert "the CDI file of claim old is left as it is" in caplog.text
+
+
 @pytest.mark.parametrize("uid", ["", "../../x", "a/b", "-"])
 def test_a_uid_that_is_no_name_has_no_file(tmp_path: Path, uid: str) -> None:
     (tmp_path / "x").write_text("mine")
