@@ -236,7 +236,8 @@ class Publisher:
         try:
             await self._write(name, pool, written)
         except InventoryError as error:
-            pool.refusal = error
+            if pool.due_at is None:  # else it may be about what is no longer wanted
+                pool.refusal = error
             self._report(pool, error, "Inventory")
         except (APIError, TransportError) as error:
             self._report(pool, error, getattr(error, "reason", type(error).__name__))

@@ -617,6 +617,21 @@ def test_two_pools_cannot_share_the_nodes_name() -> None:
     run(body)
 
 
+def test_a_refusal_of_what_was_replaced_meanwhile_is_none_of_what_replaced_it() -> None:
+    async def body(world: World) -> None:
+        def replaced(call: Call) -> None:
+            if "/nodes/" in call.path:
+                world.publisher.publish(Inventory.of(gpus(1)))
+
+        world.transport.before = replaced
+        invalid = device("gpu-0", consumes={"missing": {"memory": 1}})
+        await world.publish([invalid])
+        assert names((await world.seen())["node-1"]) == ["gpu-0"]
+        assert world.publisher.problem() == ""
+
+    run(body)
+
+
 def test_a_refusal_for_lack_of_rights_is_tried_again() -> None:
     async def body(world: World) -> None:
         def refuse(call: Call) -> None:
