@@ -8,6 +8,7 @@ file must neither stop a process nor be lost.
 from __future__ import annotations
 
 import os
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -24,10 +25,14 @@ SET_ASIDE_MAX: Final = 16
 
 def write_file(path: Path, data: bytes, *, mode: int = 0o600, sync: bool = True) -> None:
     """Put data at the path, all of it or nothing; with `sync`, on disk when this returns."""
-    temporary = path.with_name(f"{TEMPORARY_PREFIX}{path.name}.{os.getpid()}{TEMPORARY_SUFFIX}")
+    # A name of nobody else's: in two containers that share a directory, both processes may be 1.
+    descriptor, name = tempfile.mkstemp(
+        prefix=f"{TEMPORARY_PREFIX}{path.name}.", suffix=TEMPORARY_SUFFIX, dir=path.parent
+    )
+    temporary = Path(name)
     try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode)
         with open(descriptor, "wb") as file:
+            os.fchmod(file.fileno(), mode)
             file.write(data)
             if sync:
                 file.flush()

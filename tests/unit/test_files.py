@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,22 @@ def test_a_failed_write_leaves_the_old_content_and_nothing_else(
     with pytest.raises(OSError, match="No space left"):
         write_file(tmp_path / "state", b"new")
     assert (tmp_path / "state").read_bytes() == b"old"
+    assert [path.name for path in tmp_path.iterdir()] == ["state"]
+
+
+def test_two_processes_of_one_number_do_not_write_into_each_others_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, other = os.fsync, [b"theirs"]
+
+    def interrupted(descriptor: int) -> None:
+        if other:
+            write_file(tmp_path / "state", other.pop())
+        real(descriptor)
+
+    monkeypatch.setattr("os.fsync", interrupted)
+    write_file(tmp_path / "state", b"ours")
+    assert (tmp_path / "state").read_bytes() == b"ours"
     assert [path.name for path in tmp_path.iterdir()] == ["state"]
 
 
