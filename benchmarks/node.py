@@ -26,6 +26,7 @@ from typing import Final
 
 from dray.agent.agent import Agent
 from dray.agent.fleet import Fleet
+from dray.agent.garbage import keep_what_is_there
 from dray.agent.runtimes.memory import MemoryRuntime
 from dray.agent.settings import AgentSettings
 from dray.api.core import Container, Pod, PodResourceClaim, PodSpec, ResourceRequirements
@@ -221,6 +222,7 @@ async def node(kubeconfig: Path, root: Path, faults: Faults) -> AsyncIterator[Ag
     place = Settings(node_name=NODE, in_memory=True)
     async with serve(driver, place, client=client, clock=clock, entropy=entropy) as served:
         agent.attach(driver.name, served.service)
+        keep_what_is_there()  # as `dray node` does
         yield agent
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
