@@ -27,9 +27,7 @@ class _Protocol:
     ValueType = typing.NewType("ValueType", builtins.int)
     V: typing_extensions.TypeAlias = ValueType
 
-class _ProtocolEnumTypeWrapper(
-    google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_Protocol.ValueType], builtins.type
-):
+class _ProtocolEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_Protocol.ValueType], builtins.type):
     DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
     TCP: _Protocol.ValueType  # 0
     UDP: _Protocol.ValueType  # 1
@@ -47,10 +45,7 @@ class _NamespaceMode:
     ValueType = typing.NewType("ValueType", builtins.int)
     V: typing_extensions.TypeAlias = ValueType
 
-class _NamespaceModeEnumTypeWrapper(
-    google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_NamespaceMode.ValueType],
-    builtins.type,
-):
+class _NamespaceModeEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_NamespaceMode.ValueType], builtins.type):
     DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
     POD: _NamespaceMode.ValueType  # 0
     """Of all containers of the pod."""
@@ -77,10 +72,7 @@ class _PodSandboxState:
     ValueType = typing.NewType("ValueType", builtins.int)
     V: typing_extensions.TypeAlias = ValueType
 
-class _PodSandboxStateEnumTypeWrapper(
-    google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_PodSandboxState.ValueType],
-    builtins.type,
-):
+class _PodSandboxStateEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_PodSandboxState.ValueType], builtins.type):
     DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
     SANDBOX_READY: _PodSandboxState.ValueType  # 0
     SANDBOX_NOTREADY: _PodSandboxState.ValueType  # 1
@@ -95,10 +87,7 @@ class _MountPropagation:
     ValueType = typing.NewType("ValueType", builtins.int)
     V: typing_extensions.TypeAlias = ValueType
 
-class _MountPropagationEnumTypeWrapper(
-    google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_MountPropagation.ValueType],
-    builtins.type,
-):
+class _MountPropagationEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_MountPropagation.ValueType], builtins.type):
     DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
     PROPAGATION_PRIVATE: _MountPropagation.ValueType  # 0
     PROPAGATION_HOST_TO_CONTAINER: _MountPropagation.ValueType  # 1
@@ -116,9 +105,7 @@ class _Signal:
     ValueType = typing.NewType("ValueType", builtins.int)
     V: typing_extensions.TypeAlias = ValueType
 
-class _SignalEnumTypeWrapper(
-    google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_Signal.ValueType], builtins.type
-):
+class _SignalEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_Signal.ValueType], builtins.type):
     DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
     SIGNAL_RUNTIME_DEFAULT: _Signal.ValueType  # 0
     SIGNAL_SIGABRT: _Signal.ValueType  # 1
@@ -261,10 +248,7 @@ class _ContainerState:
     ValueType = typing.NewType("ValueType", builtins.int)
     V: typing_extensions.TypeAlias = ValueType
 
-class _ContainerStateEnumTypeWrapper(
-    google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_ContainerState.ValueType],
-    builtins.type,
-):
+class _ContainerStateEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_ContainerState.ValueType], builtins.type):
     DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
     CONTAINER_CREATED: _ContainerState.ValueType  # 0
     CONTAINER_RUNNING: _ContainerState.ValueType  # 1
@@ -283,10 +267,7 @@ class _ContainerEventType:
     ValueType = typing.NewType("ValueType", builtins.int)
     V: typing_extensions.TypeAlias = ValueType
 
-class _ContainerEventTypeEnumTypeWrapper(
-    google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_ContainerEventType.ValueType],
-    builtins.type,
-):
+class _ContainerEventTypeEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_ContainerEventType.ValueType], builtins.type):
     DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
     CONTAINER_CREATED_EVENT: _ContainerEventType.ValueType  # 0
     CONTAINER_STARTED_EVENT: _ContainerEventType.ValueType  # 1
@@ -339,16 +320,7 @@ class VersionResponse(google.protobuf.message.Message):
         runtime_version: builtins.str = ...,
         runtime_api_version: builtins.str = ...,
     ) -> None: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "runtime_api_version",
-        b"runtime_api_version",
-        "runtime_name",
-        b"runtime_name",
-        "runtime_version",
-        b"runtime_version",
-        "version",
-        b"version",
-    ]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["runtime_api_version", b"runtime_api_version", "runtime_name", b"runtime_name", "runtime_version", b"runtime_version", "version", b"version"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___VersionResponse: typing_extensions.TypeAlias = VersionResponse
@@ -388,9 +360,7 @@ class StatusResponse(google.protobuf.message.Message):
             key: builtins.str = ...,
             value: builtins.str = ...,
         ) -> None: ...
-        _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-            "key", b"key", "value", b"value"
-        ]
+        _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["key", b"key", "value", b"value"]
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
     STATUS_FIELD_NUMBER: builtins.int
@@ -409,9 +379,7 @@ class StatusResponse(google.protobuf.message.Message):
     ) -> None: ...
     _HasFieldArgType: typing_extensions.TypeAlias = typing.Literal["status", b"status"]
     def HasField(self, field_name: _HasFieldArgType) -> builtins.bool: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "info", b"info", "status", b"status"
-    ]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["info", b"info", "status", b"status"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___StatusResponse: typing_extensions.TypeAlias = StatusResponse
@@ -422,11 +390,7 @@ class RuntimeStatus(google.protobuf.message.Message):
 
     CONDITIONS_FIELD_NUMBER: builtins.int
     @property
-    def conditions(
-        self,
-    ) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[
-        Global___RuntimeCondition
-    ]: ...
+    def conditions(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[Global___RuntimeCondition]: ...
     def __init__(
         self,
         *,
@@ -459,9 +423,7 @@ class RuntimeCondition(google.protobuf.message.Message):
         reason: builtins.str = ...,
         message: builtins.str = ...,
     ) -> None: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "message", b"message", "reason", b"reason", "status", b"status", "type", b"type"
-    ]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["message", b"message", "reason", b"reason", "status", b"status", "type", b"type"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___RuntimeCondition: typing_extensions.TypeAlias = RuntimeCondition
@@ -486,16 +448,7 @@ class PortMapping(google.protobuf.message.Message):
         host_port: builtins.int = ...,
         host_ip: builtins.str = ...,
     ) -> None: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "container_port",
-        b"container_port",
-        "host_ip",
-        b"host_ip",
-        "host_port",
-        b"host_port",
-        "protocol",
-        b"protocol",
-    ]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["container_port", b"container_port", "host_ip", b"host_ip", "host_port", b"host_port", "protocol", b"protocol"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___PortMapping: typing_extensions.TypeAlias = PortMapping
@@ -517,9 +470,7 @@ class NamespaceOption(google.protobuf.message.Message):
         pid: Global___NamespaceMode.ValueType = ...,
         ipc: Global___NamespaceMode.ValueType = ...,
     ) -> None: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "ipc", b"ipc", "network", b"network", "pid", b"pid"
-    ]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["ipc", b"ipc", "network", b"network", "pid", b"pid"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___NamespaceOption: typing_extensions.TypeAlias = NamespaceOption
@@ -532,12 +483,7 @@ class SecurityProfile(google.protobuf.message.Message):
         ValueType = typing.NewType("ValueType", builtins.int)
         V: typing_extensions.TypeAlias = ValueType
 
-    class _ProfileTypeEnumTypeWrapper(
-        google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[
-            SecurityProfile._ProfileType.ValueType
-        ],
-        builtins.type,
-    ):
+    class _ProfileTypeEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[SecurityProfile._ProfileType.ValueType], builtins.type):
         DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
         RuntimeDefault: SecurityProfile._ProfileType.ValueType  # 0
         Unconfined: SecurityProfile._ProfileType.ValueType  # 1
@@ -558,9 +504,7 @@ class SecurityProfile(google.protobuf.message.Message):
         profile_type: Global___SecurityProfile.ProfileType.ValueType = ...,
         localhost_ref: builtins.str = ...,
     ) -> None: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "localhost_ref", b"localhost_ref", "profile_type", b"profile_type"
-    ]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["localhost_ref", b"localhost_ref", "profile_type", b"profile_type"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___SecurityProfile: typing_extensions.TypeAlias = SecurityProfile
@@ -601,18 +545,9 @@ class LinuxSandboxSecurityContext(google.protobuf.message.Message):
         privileged: builtins.bool = ...,
         seccomp: Global___SecurityProfile | None = ...,
     ) -> None: ...
-    _HasFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "namespace_options", b"namespace_options", "seccomp", b"seccomp"
-    ]
+    _HasFieldArgType: typing_extensions.TypeAlias = typing.Literal["namespace_options", b"namespace_options", "seccomp", b"seccomp"]
     def HasField(self, field_name: _HasFieldArgType) -> builtins.bool: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "namespace_options",
-        b"namespace_options",
-        "privileged",
-        b"privileged",
-        "seccomp",
-        b"seccomp",
-    ]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["namespace_options", b"namespace_options", "privileged", b"privileged", "seccomp", b"seccomp"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___LinuxSandboxSecurityContext: typing_extensions.TypeAlias = LinuxSandboxSecurityContext
@@ -635,9 +570,7 @@ class LinuxPodSandboxConfig(google.protobuf.message.Message):
             key: builtins.str = ...,
             value: builtins.str = ...,
         ) -> None: ...
-        _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-            "key", b"key", "value", b"value"
-        ]
+        _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["key", b"key", "value", b"value"]
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
     CGROUP_PARENT_FIELD_NUMBER: builtins.int
@@ -647,9 +580,7 @@ class LinuxPodSandboxConfig(google.protobuf.message.Message):
     @property
     def security_context(self) -> Global___LinuxSandboxSecurityContext: ...
     @property
-    def sysctls(
-        self,
-    ) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]: ...
+    def sysctls(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]: ...
     def __init__(
         self,
         *,
@@ -657,18 +588,9 @@ class LinuxPodSandboxConfig(google.protobuf.message.Message):
         security_context: Global___LinuxSandboxSecurityContext | None = ...,
         sysctls: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "security_context", b"security_context"
-    ]
+    _HasFieldArgType: typing_extensions.TypeAlias = typing.Literal["security_context", b"security_context"]
     def HasField(self, field_name: _HasFieldArgType) -> builtins.bool: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "cgroup_parent",
-        b"cgroup_parent",
-        "security_context",
-        b"security_context",
-        "sysctls",
-        b"sysctls",
-    ]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["cgroup_parent", b"cgroup_parent", "security_context", b"security_context", "sysctls", b"sysctls"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___LinuxPodSandboxConfig: typing_extensions.TypeAlias = LinuxPodSandboxConfig
@@ -693,9 +615,7 @@ class PodSandboxMetadata(google.protobuf.message.Message):
         namespace: builtins.str = ...,
         attempt: builtins.int = ...,
     ) -> None: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "attempt", b"attempt", "name", b"name", "namespace", b"namespace", "uid", b"uid"
-    ]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["attempt", b"attempt", "name", b"name", "namespace", b"namespace", "uid", b"uid"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___PodSandboxMetadata: typing_extensions.TypeAlias = PodSandboxMetadata
@@ -718,9 +638,7 @@ class PodSandboxConfig(google.protobuf.message.Message):
             key: builtins.str = ...,
             value: builtins.str = ...,
         ) -> None: ...
-        _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-            "key", b"key", "value", b"value"
-        ]
+        _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["key", b"key", "value", b"value"]
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
     @typing.final
@@ -737,9 +655,7 @@ class PodSandboxConfig(google.protobuf.message.Message):
             key: builtins.str = ...,
             value: builtins.str = ...,
         ) -> None: ...
-        _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-            "key", b"key", "value", b"value"
-        ]
+        _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["key", b"key", "value", b"value"]
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
     METADATA_FIELD_NUMBER: builtins.int
@@ -754,19 +670,11 @@ class PodSandboxConfig(google.protobuf.message.Message):
     @property
     def metadata(self) -> Global___PodSandboxMetadata: ...
     @property
-    def port_mappings(
-        self,
-    ) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[
-        Global___PortMapping
-    ]: ...
+    def port_mappings(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[Global___PortMapping]: ...
     @property
-    def labels(
-        self,
-    ) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]: ...
+    def labels(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]: ...
     @property
-    def annotations(
-        self,
-    ) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]: ...
+    def annotations(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]: ...
     @property
     def linux(self) -> Global___LinuxPodSandboxConfig: ...
     def __init__(
@@ -780,26 +688,9 @@ class PodSandboxConfig(google.protobuf.message.Message):
         annotations: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
         linux: Global___LinuxPodSandboxConfig | None = ...,
     ) -> None: ...
-    _HasFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "linux", b"linux", "metadata", b"metadata"
-    ]
+    _HasFieldArgType: typing_extensions.TypeAlias = typing.Literal["linux", b"linux", "metadata", b"metadata"]
     def HasField(self, field_name: _HasFieldArgType) -> builtins.bool: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "annotations",
-        b"annotations",
-        "hostname",
-        b"hostname",
-        "labels",
-        b"labels",
-        "linux",
-        b"linux",
-        "log_directory",
-        b"log_directory",
-        "metadata",
-        b"metadata",
-        "port_mappings",
-        b"port_mappings",
-    ]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["annotations", b"annotations", "hostname", b"hostname", "labels", b"labels", "linux", b"linux", "log_directory", b"log_directory", "metadata", b"metadata", "port_mappings", b"port_mappings"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___PodSandboxConfig: typing_extensions.TypeAlias = PodSandboxConfig
@@ -821,9 +712,7 @@ class RunPodSandboxRequest(google.protobuf.message.Message):
     ) -> None: ...
     _HasFieldArgType: typing_extensions.TypeAlias = typing.Literal["config", b"config"]
     def HasField(self, field_name: _HasFieldArgType) -> builtins.bool: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "config", b"config", "runtime_handler", b"runtime_handler"
-    ]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["config", b"config", "runtime_handler", b"runtime_handler"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___RunPodSandboxRequest: typing_extensions.TypeAlias = RunPodSandboxRequest
@@ -839,9 +728,7 @@ class RunPodSandboxResponse(google.protobuf.message.Message):
         *,
         pod_sandbox_id: builtins.str = ...,
     ) -> None: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "pod_sandbox_id", b"pod_sandbox_id"
-    ]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["pod_sandbox_id", b"pod_sandbox_id"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___RunPodSandboxResponse: typing_extensions.TypeAlias = RunPodSandboxResponse
@@ -857,9 +744,7 @@ class StopPodSandboxRequest(google.protobuf.message.Message):
         *,
         pod_sandbox_id: builtins.str = ...,
     ) -> None: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "pod_sandbox_id", b"pod_sandbox_id"
-    ]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["pod_sandbox_id", b"pod_sandbox_id"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___StopPodSandboxRequest: typing_extensions.TypeAlias = StopPodSandboxRequest
@@ -885,9 +770,7 @@ class RemovePodSandboxRequest(google.protobuf.message.Message):
         *,
         pod_sandbox_id: builtins.str = ...,
     ) -> None: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "pod_sandbox_id", b"pod_sandbox_id"
-    ]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["pod_sandbox_id", b"pod_sandbox_id"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___RemovePodSandboxRequest: typing_extensions.TypeAlias = RemovePodSandboxRequest
@@ -913,9 +796,7 @@ class PodSandboxStatusRequest(google.protobuf.message.Message):
         *,
         pod_sandbox_id: builtins.str = ...,
     ) -> None: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "pod_sandbox_id", b"pod_sandbox_id"
-    ]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["pod_sandbox_id", b"pod_sandbox_id"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___PodSandboxStatusRequest: typing_extensions.TypeAlias = PodSandboxStatusRequest
@@ -944,18 +825,14 @@ class PodSandboxNetworkStatus(google.protobuf.message.Message):
     ADDITIONAL_IPS_FIELD_NUMBER: builtins.int
     ip: builtins.str
     @property
-    def additional_ips(
-        self,
-    ) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[Global___PodIP]: ...
+    def additional_ips(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[Global___PodIP]: ...
     def __init__(
         self,
         *,
         ip: builtins.str = ...,
         additional_ips: collections.abc.Iterable[Global___PodIP] | None = ...,
     ) -> None: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "additional_ips", b"additional_ips", "ip", b"ip"
-    ]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["additional_ips", b"additional_ips", "ip", b"ip"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___PodSandboxNetworkStatus: typing_extensions.TypeAlias = PodSandboxNetworkStatus
@@ -1016,9 +893,7 @@ class PodSandboxStatus(google.protobuf.message.Message):
             key: builtins.str = ...,
             value: builtins.str = ...,
         ) -> None: ...
-        _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-            "key", b"key", "value", b"value"
-        ]
+        _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["key", b"key", "value", b"value"]
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
     @typing.final
@@ -1035,9 +910,7 @@ class PodSandboxStatus(google.protobuf.message.Message):
             key: builtins.str = ...,
             value: builtins.str = ...,
         ) -> None: ...
-        _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-            "key", b"key", "value", b"value"
-        ]
+        _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["key", b"key", "value", b"value"]
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
     ID_FIELD_NUMBER: builtins.int
@@ -1059,13 +932,9 @@ class PodSandboxStatus(google.protobuf.message.Message):
     @property
     def linux(self) -> Global___LinuxPodSandboxStatus: ...
     @property
-    def labels(
-        self,
-    ) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]: ...
+    def labels(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]: ...
     @property
-    def annotations(
-        self,
-    ) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]: ...
+    def annotations(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]: ...
     def __init__(
         self,
         *,
@@ -1078,28 +947,9 @@ class PodSandboxStatus(google.protobuf.message.Message):
         labels: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
         annotations: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "linux", b"linux", "metadata", b"metadata", "network", b"network"
-    ]
+    _HasFieldArgType: typing_extensions.TypeAlias = typing.Literal["linux", b"linux", "metadata", b"metadata", "network", b"network"]
     def HasField(self, field_name: _HasFieldArgType) -> builtins.bool: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "annotations",
-        b"annotations",
-        "created_at",
-        b"created_at",
-        "id",
-        b"id",
-        "labels",
-        b"labels",
-        "linux",
-        b"linux",
-        "metadata",
-        b"metadata",
-        "network",
-        b"network",
-        "state",
-        b"state",
-    ]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["annotations", b"annotations", "created_at", b"created_at", "id", b"id", "labels", b"labels", "linux", b"linux", "metadata", b"metadata", "network", b"network", "state", b"state"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___PodSandboxStatus: typing_extensions.TypeAlias = PodSandboxStatus
@@ -1141,27 +991,21 @@ class PodSandboxFilter(google.protobuf.message.Message):
             key: builtins.str = ...,
             value: builtins.str = ...,
         ) -> None: ...
-        _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-            "key", b"key", "value", b"value"
-        ]
+        _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["key", b"key", "value", b"value"]
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
     ID_FIELD_NUMBER: builtins.int
     LABEL_SELECTOR_FIELD_NUMBER: builtins.int
     id: builtins.str
     @property
-    def label_selector(
-        self,
-    ) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]: ...
+    def label_selector(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]: ...
     def __init__(
         self,
         *,
         id: builtins.str = ...,
         label_selector: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
     ) -> None: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "id", b"id", "label_selector", b"label_selector"
-    ]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["id", b"id", "label_selector", b"label_selector"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___PodSandboxFilter: typing_extensions.TypeAlias = PodSandboxFilter
@@ -1203,9 +1047,7 @@ class PodSandbox(google.protobuf.message.Message):
             key: builtins.str = ...,
             value: builtins.str = ...,
         ) -> None: ...
-        _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-            "key", b"key", "value", b"value"
-        ]
+        _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["key", b"key", "value", b"value"]
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
     @typing.final
@@ -1222,9 +1064,7 @@ class PodSandbox(google.protobuf.message.Message):
             key: builtins.str = ...,
             value: builtins.str = ...,
         ) -> None: ...
-        _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-            "key", b"key", "value", b"value"
-        ]
+        _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["key", b"key", "value", b"value"]
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
     ID_FIELD_NUMBER: builtins.int
@@ -1239,13 +1079,9 @@ class PodSandbox(google.protobuf.message.Message):
     @property
     def metadata(self) -> Global___PodSandboxMetadata: ...
     @property
-    def labels(
-        self,
-    ) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]: ...
+    def labels(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]: ...
     @property
-    def annotations(
-        self,
-    ) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]: ...
+    def annotations(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]: ...
     def __init__(
         self,
         *,
@@ -1258,20 +1094,7 @@ class PodSandbox(google.protobuf.message.Message):
     ) -> None: ...
     _HasFieldArgType: typing_extensions.TypeAlias = typing.Literal["metadata", b"metadata"]
     def HasField(self, field_name: _HasFieldArgType) -> builtins.bool: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "annotations",
-        b"annotations",
-        "created_at",
-        b"created_at",
-        "id",
-        b"id",
-        "labels",
-        b"labels",
-        "metadata",
-        b"metadata",
-        "state",
-        b"state",
-    ]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["annotations", b"annotations", "created_at", b"created_at", "id", b"id", "labels", b"labels", "metadata", b"metadata", "state", b"state"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___PodSandbox: typing_extensions.TypeAlias = PodSandbox
@@ -1282,11 +1105,7 @@ class ListPodSandboxResponse(google.protobuf.message.Message):
 
     ITEMS_FIELD_NUMBER: builtins.int
     @property
-    def items(
-        self,
-    ) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[
-        Global___PodSandbox
-    ]: ...
+    def items(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[Global___PodSandbox]: ...
     def __init__(
         self,
         *,
@@ -1317,16 +1136,7 @@ class Mount(google.protobuf.message.Message):
         readonly: builtins.bool = ...,
         propagation: Global___MountPropagation.ValueType = ...,
     ) -> None: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "container_path",
-        b"container_path",
-        "host_path",
-        b"host_path",
-        "propagation",
-        b"propagation",
-        "readonly",
-        b"readonly",
-    ]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["container_path", b"container_path", "host_path", b"host_path", "propagation", b"propagation", "readonly", b"readonly"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___Mount: typing_extensions.TypeAlias = Mount
@@ -1349,9 +1159,7 @@ class ImageSpec(google.protobuf.message.Message):
             key: builtins.str = ...,
             value: builtins.str = ...,
         ) -> None: ...
-        _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-            "key", b"key", "value", b"value"
-        ]
+        _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["key", b"key", "value", b"value"]
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
     IMAGE_FIELD_NUMBER: builtins.int
@@ -1360,9 +1168,7 @@ class ImageSpec(google.protobuf.message.Message):
     image: builtins.str
     user_specified_image: builtins.str
     @property
-    def annotations(
-        self,
-    ) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]: ...
+    def annotations(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]: ...
     def __init__(
         self,
         *,
@@ -1370,14 +1176,7 @@ class ImageSpec(google.protobuf.message.Message):
         annotations: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
         user_specified_image: builtins.str = ...,
     ) -> None: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "annotations",
-        b"annotations",
-        "image",
-        b"image",
-        "user_specified_image",
-        b"user_specified_image",
-    ]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["annotations", b"annotations", "image", b"image", "user_specified_image", b"user_specified_image"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___ImageSpec: typing_extensions.TypeAlias = ImageSpec
@@ -1396,9 +1195,7 @@ class KeyValue(google.protobuf.message.Message):
         key: builtins.str = ...,
         value: builtins.bytes = ...,
     ) -> None: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "key", b"key", "value", b"value"
-    ]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["key", b"key", "value", b"value"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___KeyValue: typing_extensions.TypeAlias = KeyValue
@@ -1427,18 +1224,7 @@ class LinuxContainerResources(google.protobuf.message.Message):
         memory_limit_in_bytes: builtins.int = ...,
         oom_score_adj: builtins.int = ...,
     ) -> None: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "cpu_period",
-        b"cpu_period",
-        "cpu_quota",
-        b"cpu_quota",
-        "cpu_shares",
-        b"cpu_shares",
-        "memory_limit_in_bytes",
-        b"memory_limit_in_bytes",
-        "oom_score_adj",
-        b"oom_score_adj",
-    ]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["cpu_period", b"cpu_period", "cpu_quota", b"cpu_quota", "cpu_shares", b"cpu_shares", "memory_limit_in_bytes", b"memory_limit_in_bytes", "oom_score_adj", b"oom_score_adj"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___LinuxContainerResources: typing_extensions.TypeAlias = LinuxContainerResources
@@ -1450,22 +1236,16 @@ class Capability(google.protobuf.message.Message):
     ADD_CAPABILITIES_FIELD_NUMBER: builtins.int
     DROP_CAPABILITIES_FIELD_NUMBER: builtins.int
     @property
-    def add_capabilities(
-        self,
-    ) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]: ...
+    def add_capabilities(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]: ...
     @property
-    def drop_capabilities(
-        self,
-    ) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]: ...
+    def drop_capabilities(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]: ...
     def __init__(
         self,
         *,
         add_capabilities: collections.abc.Iterable[builtins.str] | None = ...,
         drop_capabilities: collections.abc.Iterable[builtins.str] | None = ...,
     ) -> None: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "add_capabilities", b"add_capabilities", "drop_capabilities", b"drop_capabilities"
-    ]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["add_capabilities", b"add_capabilities", "drop_capabilities", b"drop_capabilities"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___Capability: typing_extensions.TypeAlias = Capability
@@ -1482,12 +1262,14 @@ class LinuxContainerSecurityContext(google.protobuf.message.Message):
     RUN_AS_USERNAME_FIELD_NUMBER: builtins.int
     READONLY_ROOTFS_FIELD_NUMBER: builtins.int
     SUPPLEMENTAL_GROUPS_FIELD_NUMBER: builtins.int
+    NO_NEW_PRIVS_FIELD_NUMBER: builtins.int
     MASKED_PATHS_FIELD_NUMBER: builtins.int
     READONLY_PATHS_FIELD_NUMBER: builtins.int
     SECCOMP_FIELD_NUMBER: builtins.int
     privileged: builtins.bool
     run_as_username: builtins.str
     readonly_rootfs: builtins.bool
+    no_new_privs: builtins.bool
     @property
     def capabilities(self) -> Global___Capability: ...
     @property
@@ -1497,17 +1279,11 @@ class LinuxContainerSecurityContext(google.protobuf.message.Message):
     @property
     def run_as_group(self) -> Global___Int64Value: ...
     @property
-    def supplemental_groups(
-        self,
-    ) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]: ...
+    def supplemental_groups(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]: ...
     @property
-    def masked_paths(
-        self,
-    ) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]: ...
+    def masked_paths(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]: ...
     @property
-    def readonly_paths(
-        self,
-    ) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]: ...
+    def readonly_paths(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]: ...
     @property
     def seccomp(self) -> Global___SecurityProfile: ...
     def __init__(
@@ -1521,47 +1297,14 @@ class LinuxContainerSecurityContext(google.protobuf.message.Message):
         run_as_username: builtins.str = ...,
         readonly_rootfs: builtins.bool = ...,
         supplemental_groups: collections.abc.Iterable[builtins.int] | None = ...,
+        no_new_privs: builtins.bool = ...,
         masked_paths: collections.abc.Iterable[builtins.str] | None = ...,
         readonly_paths: collections.abc.Iterable[builtins.str] | None = ...,
         seccomp: Global___SecurityProfile | None = ...,
     ) -> None: ...
-    _HasFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "capabilities",
-        b"capabilities",
-        "namespace_options",
-        b"namespace_options",
-        "run_as_group",
-        b"run_as_group",
-        "run_as_user",
-        b"run_as_user",
-        "seccomp",
-        b"seccomp",
-    ]
+    _HasFieldArgType: typing_extensions.TypeAlias = typing.Literal["capabilities", b"capabilities", "namespace_options", b"namespace_options", "run_as_group", b"run_as_group", "run_as_user", b"run_as_user", "seccomp", b"seccomp"]
     def HasField(self, field_name: _HasFieldArgType) -> builtins.bool: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "capabilities",
-        b"capabilities",
-        "masked_paths",
-        b"masked_paths",
-        "namespace_options",
-        b"namespace_options",
-        "privileged",
-        b"privileged",
-        "readonly_paths",
-        b"readonly_paths",
-        "readonly_rootfs",
-        b"readonly_rootfs",
-        "run_as_group",
-        b"run_as_group",
-        "run_as_user",
-        b"run_as_user",
-        "run_as_username",
-        b"run_as_username",
-        "seccomp",
-        b"seccomp",
-        "supplemental_groups",
-        b"supplemental_groups",
-    ]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["capabilities", b"capabilities", "masked_paths", b"masked_paths", "namespace_options", b"namespace_options", "no_new_privs", b"no_new_privs", "privileged", b"privileged", "readonly_paths", b"readonly_paths", "readonly_rootfs", b"readonly_rootfs", "run_as_group", b"run_as_group", "run_as_user", b"run_as_user", "run_as_username", b"run_as_username", "seccomp", b"seccomp", "supplemental_groups", b"supplemental_groups"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___LinuxContainerSecurityContext: typing_extensions.TypeAlias = LinuxContainerSecurityContext
@@ -1582,13 +1325,9 @@ class LinuxContainerConfig(google.protobuf.message.Message):
         resources: Global___LinuxContainerResources | None = ...,
         security_context: Global___LinuxContainerSecurityContext | None = ...,
     ) -> None: ...
-    _HasFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "resources", b"resources", "security_context", b"security_context"
-    ]
+    _HasFieldArgType: typing_extensions.TypeAlias = typing.Literal["resources", b"resources", "security_context", b"security_context"]
     def HasField(self, field_name: _HasFieldArgType) -> builtins.bool: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "resources", b"resources", "security_context", b"security_context"
-    ]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["resources", b"resources", "security_context", b"security_context"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___LinuxContainerConfig: typing_extensions.TypeAlias = LinuxContainerConfig
@@ -1607,9 +1346,7 @@ class ContainerMetadata(google.protobuf.message.Message):
         name: builtins.str = ...,
         attempt: builtins.int = ...,
     ) -> None: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "attempt", b"attempt", "name", b"name"
-    ]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["attempt", b"attempt", "name", b"name"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___ContainerMetadata: typing_extensions.TypeAlias = ContainerMetadata
@@ -1632,14 +1369,7 @@ class Device(google.protobuf.message.Message):
         host_path: builtins.str = ...,
         permissions: builtins.str = ...,
     ) -> None: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "container_path",
-        b"container_path",
-        "host_path",
-        b"host_path",
-        "permissions",
-        b"permissions",
-    ]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["container_path", b"container_path", "host_path", b"host_path", "permissions", b"permissions"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___Device: typing_extensions.TypeAlias = Device
@@ -1679,9 +1409,7 @@ class ContainerConfig(google.protobuf.message.Message):
             key: builtins.str = ...,
             value: builtins.str = ...,
         ) -> None: ...
-        _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-            "key", b"key", "value", b"value"
-        ]
+        _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["key", b"key", "value", b"value"]
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
     @typing.final
@@ -1698,9 +1426,7 @@ class ContainerConfig(google.protobuf.message.Message):
             key: builtins.str = ...,
             value: builtins.str = ...,
         ) -> None: ...
-        _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-            "key", b"key", "value", b"value"
-        ]
+        _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["key", b"key", "value", b"value"]
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
     METADATA_FIELD_NUMBER: builtins.int
@@ -1732,41 +1458,23 @@ class ContainerConfig(google.protobuf.message.Message):
     @property
     def image(self) -> Global___ImageSpec: ...
     @property
-    def command(
-        self,
-    ) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]: ...
+    def command(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]: ...
     @property
-    def args(
-        self,
-    ) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]: ...
+    def args(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]: ...
     @property
-    def envs(
-        self,
-    ) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[Global___KeyValue]: ...
+    def envs(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[Global___KeyValue]: ...
     @property
-    def mounts(
-        self,
-    ) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[Global___Mount]: ...
+    def mounts(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[Global___Mount]: ...
     @property
-    def devices(
-        self,
-    ) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[Global___Device]: ...
+    def devices(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[Global___Device]: ...
     @property
-    def labels(
-        self,
-    ) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]: ...
+    def labels(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]: ...
     @property
-    def annotations(
-        self,
-    ) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]: ...
+    def annotations(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]: ...
     @property
     def linux(self) -> Global___LinuxContainerConfig: ...
     @property
-    def CDI_devices(
-        self,
-    ) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[
-        Global___CDIDevice
-    ]: ...
+    def CDI_devices(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[Global___CDIDevice]: ...
     def __init__(
         self,
         *,
@@ -1788,46 +1496,9 @@ class ContainerConfig(google.protobuf.message.Message):
         CDI_devices: collections.abc.Iterable[Global___CDIDevice] | None = ...,
         stop_signal: Global___Signal.ValueType = ...,
     ) -> None: ...
-    _HasFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "image", b"image", "linux", b"linux", "metadata", b"metadata"
-    ]
+    _HasFieldArgType: typing_extensions.TypeAlias = typing.Literal["image", b"image", "linux", b"linux", "metadata", b"metadata"]
     def HasField(self, field_name: _HasFieldArgType) -> builtins.bool: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "CDI_devices",
-        b"CDI_devices",
-        "annotations",
-        b"annotations",
-        "args",
-        b"args",
-        "command",
-        b"command",
-        "devices",
-        b"devices",
-        "envs",
-        b"envs",
-        "image",
-        b"image",
-        "labels",
-        b"labels",
-        "linux",
-        b"linux",
-        "log_path",
-        b"log_path",
-        "metadata",
-        b"metadata",
-        "mounts",
-        b"mounts",
-        "stdin",
-        b"stdin",
-        "stdin_once",
-        b"stdin_once",
-        "stop_signal",
-        b"stop_signal",
-        "tty",
-        b"tty",
-        "working_dir",
-        b"working_dir",
-    ]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["CDI_devices", b"CDI_devices", "annotations", b"annotations", "args", b"args", "command", b"command", "devices", b"devices", "envs", b"envs", "image", b"image", "labels", b"labels", "linux", b"linux", "log_path", b"log_path", "metadata", b"metadata", "mounts", b"mounts", "stdin", b"stdin", "stdin_once", b"stdin_once", "stop_signal", b"stop_signal", "tty", b"tty", "working_dir", b"working_dir"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___ContainerConfig: typing_extensions.TypeAlias = ContainerConfig
@@ -1853,18 +1524,9 @@ class CreateContainerRequest(google.protobuf.message.Message):
         config: Global___ContainerConfig | None = ...,
         sandbox_config: Global___PodSandboxConfig | None = ...,
     ) -> None: ...
-    _HasFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "config", b"config", "sandbox_config", b"sandbox_config"
-    ]
+    _HasFieldArgType: typing_extensions.TypeAlias = typing.Literal["config", b"config", "sandbox_config", b"sandbox_config"]
     def HasField(self, field_name: _HasFieldArgType) -> builtins.bool: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "config",
-        b"config",
-        "pod_sandbox_id",
-        b"pod_sandbox_id",
-        "sandbox_config",
-        b"sandbox_config",
-    ]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["config", b"config", "pod_sandbox_id", b"pod_sandbox_id", "sandbox_config", b"sandbox_config"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___CreateContainerRequest: typing_extensions.TypeAlias = CreateContainerRequest
@@ -1880,9 +1542,7 @@ class CreateContainerResponse(google.protobuf.message.Message):
         *,
         container_id: builtins.str = ...,
     ) -> None: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "container_id", b"container_id"
-    ]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["container_id", b"container_id"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___CreateContainerResponse: typing_extensions.TypeAlias = CreateContainerResponse
@@ -1898,9 +1558,7 @@ class StartContainerRequest(google.protobuf.message.Message):
         *,
         container_id: builtins.str = ...,
     ) -> None: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "container_id", b"container_id"
-    ]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["container_id", b"container_id"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___StartContainerRequest: typing_extensions.TypeAlias = StartContainerRequest
@@ -1930,9 +1588,7 @@ class StopContainerRequest(google.protobuf.message.Message):
         container_id: builtins.str = ...,
         timeout: builtins.int = ...,
     ) -> None: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "container_id", b"container_id", "timeout", b"timeout"
-    ]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["container_id", b"container_id", "timeout", b"timeout"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___StopContainerRequest: typing_extensions.TypeAlias = StopContainerRequest
@@ -1958,9 +1614,7 @@ class RemoveContainerRequest(google.protobuf.message.Message):
         *,
         container_id: builtins.str = ...,
     ) -> None: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "container_id", b"container_id"
-    ]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["container_id", b"container_id"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___RemoveContainerRequest: typing_extensions.TypeAlias = RemoveContainerRequest
@@ -1993,9 +1647,7 @@ class ContainerFilter(google.protobuf.message.Message):
             key: builtins.str = ...,
             value: builtins.str = ...,
         ) -> None: ...
-        _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-            "key", b"key", "value", b"value"
-        ]
+        _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["key", b"key", "value", b"value"]
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
     ID_FIELD_NUMBER: builtins.int
@@ -2004,9 +1656,7 @@ class ContainerFilter(google.protobuf.message.Message):
     id: builtins.str
     pod_sandbox_id: builtins.str
     @property
-    def label_selector(
-        self,
-    ) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]: ...
+    def label_selector(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]: ...
     def __init__(
         self,
         *,
@@ -2014,9 +1664,7 @@ class ContainerFilter(google.protobuf.message.Message):
         pod_sandbox_id: builtins.str = ...,
         label_selector: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
     ) -> None: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "id", b"id", "label_selector", b"label_selector", "pod_sandbox_id", b"pod_sandbox_id"
-    ]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["id", b"id", "label_selector", b"label_selector", "pod_sandbox_id", b"pod_sandbox_id"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___ContainerFilter: typing_extensions.TypeAlias = ContainerFilter
@@ -2058,9 +1706,7 @@ class Container(google.protobuf.message.Message):
             key: builtins.str = ...,
             value: builtins.str = ...,
         ) -> None: ...
-        _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-            "key", b"key", "value", b"value"
-        ]
+        _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["key", b"key", "value", b"value"]
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
     @typing.final
@@ -2077,9 +1723,7 @@ class Container(google.protobuf.message.Message):
             key: builtins.str = ...,
             value: builtins.str = ...,
         ) -> None: ...
-        _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-            "key", b"key", "value", b"value"
-        ]
+        _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["key", b"key", "value", b"value"]
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
     ID_FIELD_NUMBER: builtins.int
@@ -2101,13 +1745,9 @@ class Container(google.protobuf.message.Message):
     @property
     def image(self) -> Global___ImageSpec: ...
     @property
-    def labels(
-        self,
-    ) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]: ...
+    def labels(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]: ...
     @property
-    def annotations(
-        self,
-    ) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]: ...
+    def annotations(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]: ...
     def __init__(
         self,
         *,
@@ -2121,30 +1761,9 @@ class Container(google.protobuf.message.Message):
         labels: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
         annotations: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "image", b"image", "metadata", b"metadata"
-    ]
+    _HasFieldArgType: typing_extensions.TypeAlias = typing.Literal["image", b"image", "metadata", b"metadata"]
     def HasField(self, field_name: _HasFieldArgType) -> builtins.bool: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "annotations",
-        b"annotations",
-        "created_at",
-        b"created_at",
-        "id",
-        b"id",
-        "image",
-        b"image",
-        "image_ref",
-        b"image_ref",
-        "labels",
-        b"labels",
-        "metadata",
-        b"metadata",
-        "pod_sandbox_id",
-        b"pod_sandbox_id",
-        "state",
-        b"state",
-    ]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["annotations", b"annotations", "created_at", b"created_at", "id", b"id", "image", b"image", "image_ref", b"image_ref", "labels", b"labels", "metadata", b"metadata", "pod_sandbox_id", b"pod_sandbox_id", "state", b"state"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___Container: typing_extensions.TypeAlias = Container
@@ -2155,11 +1774,7 @@ class ListContainersResponse(google.protobuf.message.Message):
 
     CONTAINERS_FIELD_NUMBER: builtins.int
     @property
-    def containers(
-        self,
-    ) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[
-        Global___Container
-    ]: ...
+    def containers(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[Global___Container]: ...
     def __init__(
         self,
         *,
@@ -2181,9 +1796,7 @@ class ContainerStatusRequest(google.protobuf.message.Message):
         *,
         container_id: builtins.str = ...,
     ) -> None: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "container_id", b"container_id"
-    ]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["container_id", b"container_id"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___ContainerStatusRequest: typing_extensions.TypeAlias = ContainerStatusRequest
@@ -2206,9 +1819,7 @@ class ContainerStatus(google.protobuf.message.Message):
             key: builtins.str = ...,
             value: builtins.str = ...,
         ) -> None: ...
-        _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-            "key", b"key", "value", b"value"
-        ]
+        _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["key", b"key", "value", b"value"]
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
     @typing.final
@@ -2225,9 +1836,7 @@ class ContainerStatus(google.protobuf.message.Message):
             key: builtins.str = ...,
             value: builtins.str = ...,
         ) -> None: ...
-        _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-            "key", b"key", "value", b"value"
-        ]
+        _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["key", b"key", "value", b"value"]
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
     ID_FIELD_NUMBER: builtins.int
@@ -2261,13 +1870,9 @@ class ContainerStatus(google.protobuf.message.Message):
     @property
     def image(self) -> Global___ImageSpec: ...
     @property
-    def labels(
-        self,
-    ) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]: ...
+    def labels(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]: ...
     @property
-    def annotations(
-        self,
-    ) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]: ...
+    def annotations(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]: ...
     def __init__(
         self,
         *,
@@ -2286,40 +1891,9 @@ class ContainerStatus(google.protobuf.message.Message):
         annotations: collections.abc.Mapping[builtins.str, builtins.str] | None = ...,
         log_path: builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "image", b"image", "metadata", b"metadata"
-    ]
+    _HasFieldArgType: typing_extensions.TypeAlias = typing.Literal["image", b"image", "metadata", b"metadata"]
     def HasField(self, field_name: _HasFieldArgType) -> builtins.bool: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "annotations",
-        b"annotations",
-        "created_at",
-        b"created_at",
-        "exit_code",
-        b"exit_code",
-        "finished_at",
-        b"finished_at",
-        "id",
-        b"id",
-        "image",
-        b"image",
-        "image_ref",
-        b"image_ref",
-        "labels",
-        b"labels",
-        "log_path",
-        b"log_path",
-        "message",
-        b"message",
-        "metadata",
-        b"metadata",
-        "reason",
-        b"reason",
-        "started_at",
-        b"started_at",
-        "state",
-        b"state",
-    ]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["annotations", b"annotations", "created_at", b"created_at", "exit_code", b"exit_code", "finished_at", b"finished_at", "id", b"id", "image", b"image", "image_ref", b"image_ref", "labels", b"labels", "log_path", b"log_path", "message", b"message", "metadata", b"metadata", "reason", b"reason", "started_at", b"started_at", "state", b"state"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___ContainerStatus: typing_extensions.TypeAlias = ContainerStatus
@@ -2356,9 +1930,7 @@ class ExecSyncRequest(google.protobuf.message.Message):
     timeout: builtins.int
     """Seconds; 0 is for ever."""
     @property
-    def cmd(
-        self,
-    ) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]: ...
+    def cmd(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]: ...
     def __init__(
         self,
         *,
@@ -2366,9 +1938,7 @@ class ExecSyncRequest(google.protobuf.message.Message):
         cmd: collections.abc.Iterable[builtins.str] | None = ...,
         timeout: builtins.int = ...,
     ) -> None: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "cmd", b"cmd", "container_id", b"container_id", "timeout", b"timeout"
-    ]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["cmd", b"cmd", "container_id", b"container_id", "timeout", b"timeout"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___ExecSyncRequest: typing_extensions.TypeAlias = ExecSyncRequest
@@ -2390,9 +1960,7 @@ class ExecSyncResponse(google.protobuf.message.Message):
         stderr: builtins.bytes = ...,
         exit_code: builtins.int = ...,
     ) -> None: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "exit_code", b"exit_code", "stderr", b"stderr", "stdout", b"stdout"
-    ]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["exit_code", b"exit_code", "stderr", b"stderr", "stdout", b"stdout"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___ExecSyncResponse: typing_extensions.TypeAlias = ExecSyncResponse
@@ -2414,9 +1982,7 @@ class ExecRequest(google.protobuf.message.Message):
     stderr: builtins.bool
     """Never with tty."""
     @property
-    def cmd(
-        self,
-    ) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]: ...
+    def cmd(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]: ...
     def __init__(
         self,
         *,
@@ -2427,20 +1993,7 @@ class ExecRequest(google.protobuf.message.Message):
         stdout: builtins.bool = ...,
         stderr: builtins.bool = ...,
     ) -> None: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "cmd",
-        b"cmd",
-        "container_id",
-        b"container_id",
-        "stderr",
-        b"stderr",
-        "stdin",
-        b"stdin",
-        "stdout",
-        b"stdout",
-        "tty",
-        b"tty",
-    ]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["cmd", b"cmd", "container_id", b"container_id", "stderr", b"stderr", "stdin", b"stdin", "stdout", b"stdout", "tty", b"tty"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___ExecRequest: typing_extensions.TypeAlias = ExecRequest
@@ -2484,18 +2037,7 @@ class AttachRequest(google.protobuf.message.Message):
         stdout: builtins.bool = ...,
         stderr: builtins.bool = ...,
     ) -> None: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "container_id",
-        b"container_id",
-        "stderr",
-        b"stderr",
-        "stdin",
-        b"stdin",
-        "stdout",
-        b"stdout",
-        "tty",
-        b"tty",
-    ]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["container_id", b"container_id", "stderr", b"stderr", "stdin", b"stdin", "stdout", b"stdout", "tty", b"tty"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___AttachRequest: typing_extensions.TypeAlias = AttachRequest
@@ -2524,18 +2066,14 @@ class PortForwardRequest(google.protobuf.message.Message):
     PORT_FIELD_NUMBER: builtins.int
     pod_sandbox_id: builtins.str
     @property
-    def port(
-        self,
-    ) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]: ...
+    def port(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]: ...
     def __init__(
         self,
         *,
         pod_sandbox_id: builtins.str = ...,
         port: collections.abc.Iterable[builtins.int] | None = ...,
     ) -> None: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "pod_sandbox_id", b"pod_sandbox_id", "port", b"port"
-    ]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["pod_sandbox_id", b"pod_sandbox_id", "port", b"port"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___PortForwardRequest: typing_extensions.TypeAlias = PortForwardRequest
@@ -2591,20 +2129,9 @@ class ContainerEventResponse(google.protobuf.message.Message):
         created_at: builtins.int = ...,
         pod_sandbox_status: Global___PodSandboxStatus | None = ...,
     ) -> None: ...
-    _HasFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "pod_sandbox_status", b"pod_sandbox_status"
-    ]
+    _HasFieldArgType: typing_extensions.TypeAlias = typing.Literal["pod_sandbox_status", b"pod_sandbox_status"]
     def HasField(self, field_name: _HasFieldArgType) -> builtins.bool: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "container_event_type",
-        b"container_event_type",
-        "container_id",
-        b"container_id",
-        "created_at",
-        b"created_at",
-        "pod_sandbox_status",
-        b"pod_sandbox_status",
-    ]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["container_event_type", b"container_event_type", "container_id", b"container_id", "created_at", b"created_at", "pod_sandbox_status", b"pod_sandbox_status"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___ContainerEventResponse: typing_extensions.TypeAlias = ContainerEventResponse
@@ -2623,13 +2150,9 @@ class Image(google.protobuf.message.Message):
     id: builtins.str
     username: builtins.str
     @property
-    def repo_tags(
-        self,
-    ) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]: ...
+    def repo_tags(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]: ...
     @property
-    def repo_digests(
-        self,
-    ) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]: ...
+    def repo_digests(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]: ...
     @property
     def uid(self) -> Global___Int64Value:
         """Whom its processes run as: at most one of these."""
@@ -2645,18 +2168,7 @@ class Image(google.protobuf.message.Message):
     ) -> None: ...
     _HasFieldArgType: typing_extensions.TypeAlias = typing.Literal["uid", b"uid"]
     def HasField(self, field_name: _HasFieldArgType) -> builtins.bool: ...
-    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal[
-        "id",
-        b"id",
-        "repo_digests",
-        b"repo_digests",
-        "repo_tags",
-        b"repo_tags",
-        "uid",
-        b"uid",
-        "username",
-        b"username",
-    ]
+    _ClearFieldArgType: typing_extensions.TypeAlias = typing.Literal["id", b"id", "repo_digests", b"repo_digests", "repo_tags", b"repo_tags", "uid", b"uid", "username", b"username"]
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
 
 Global___Image: typing_extensions.TypeAlias = Image

@@ -198,6 +198,7 @@ def _secured(config: ContainerConfig, pod: Pod, container: Container) -> Contain
         config,
         privileged=bool(own.privileged),
         read_only_root=bool(own.read_only_root_filesystem),
+        no_new_privileges=own.allow_privilege_escalation is False,
         run_as_user=user,
         run_as_group=group,
         supplemental_groups=groups,

@@ -95,6 +95,7 @@ class ContainerConfig:
     tty: bool = False
     privileged: bool = False
     read_only_root: bool = False
+    no_new_privileges: bool = False  # whatever it executes gains none
     run_as_user: int | None = None
     run_as_group: int | None = None
     supplemental_groups: tuple[int, ...] = ()

@@ -123,6 +123,17 @@ def test_a_containers_own_security_goes_before_the_pods() -> None:
     assert (found.privileged, found.stop_signal) == (True, "SIGUSR1")
 
 
+@pytest.mark.parametrize(
+    ("allowed", "gains_none"), [(None, False), (True, False), (False, True)], ids=str
+)
+def test_privileges_are_gained_unless_the_container_says_otherwise(
+    allowed: bool | None, *, gains_none: bool
+) -> None:
+    own = SecurityContext(allow_privilege_escalation=allowed)
+    found = configured(Container(name="main", security_context=write_part(own)))
+    assert found.no_new_privileges is gains_none
+
+
 def test_root_is_refused_where_it_is_not_wanted() -> None:
     own = SecurityContext(run_as_user=0, run_as_non_root=True)
     with pytest.raises(ConfigFailed, match="breaks non-root policy"):

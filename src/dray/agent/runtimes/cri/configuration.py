@@ -235,6 +235,7 @@ def _security_context(
         privileged=config.privileged,
         namespace_options=options,
         readonly_rootfs=config.read_only_root,
+        no_new_privs=config.no_new_privileges,
         supplemental_groups=config.supplemental_groups,
         masked_paths=() if config.privileged else (*MASKED_PATHS, *_thermal_paths()),
         readonly_paths=() if config.privileged else READ_ONLY_PATHS,

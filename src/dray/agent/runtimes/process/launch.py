@@ -112,6 +112,7 @@ def build_launch(
         "gid": gid,
         "groups": groups,
         "dropCapabilities": _dropped(config) if privileges.is_root else [],
+        "noNewPrivileges": config.no_new_privileges,
         "hostname": hostname if privileges.has_namespaces else "",
         "stdin": config.stdin,
         "stdinOnce": config.stdin_once,

@@ -134,6 +134,7 @@ def test_mounts_devices_and_users_are_passed_on() -> None:
         cdi_devices=("vendor.example.com/gpu=0",),
         run_as_user=0,
         run_as_group=5,
+        no_new_privileges=True,
         stop_signal="SIGRTMIN+3",
     )
     message = container_message(config, sandbox_message(SANDBOX))
@@ -142,6 +143,7 @@ def test_mounts_devices_and_users_are_passed_on() -> None:
     )
     assert [device.name for device in message.CDI_devices] == ["vendor.example.com/gpu=0"]
     assert message.linux.security_context.HasField("run_as_user")
+    assert message.linux.security_context.no_new_privs
     assert message.stop_signal == cri.SIGNAL_SIGRTMINPLUS3
 
 

@@ -97,6 +97,11 @@ def test_capabilities_are_dropped_by_name() -> None:
     assert build(privileged=True, drop_capabilities=("ALL",))["dropCapabilities"] == []
 
 
+def test_privileges_are_gained_unless_the_container_may_not() -> None:
+    assert not build()["noNewPrivileges"]
+    assert build(no_new_privileges=True)["noNewPrivileges"]
+
+
 def test_users_and_groups_are_resolved_by_root() -> None:
     launch = build(ContainerEdits(additional_gids=(7,)), run_as_user=4242, supplemental_groups=(8,))
     assert (launch["uid"], launch["gid"], launch["groups"]) == (4242, 0, [8, 7])

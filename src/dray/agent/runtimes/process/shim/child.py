@@ -80,6 +80,9 @@ def become(launch: dict[str, Any]) -> None:
             os.setresgid(launch["gid"], launch["gid"], launch["gid"])
         if launch["uid"] is not None:
             os.setresuid(launch["uid"], launch["uid"], launch["uid"])
+    # Launches of agents before this one do not say.
+    if launch.get("noNewPrivileges"):
+        kernel.gain_no_privileges()
     directory = launch["cwd"] or "/"
     try:
         os.chdir(directory)

@@ -22,6 +22,7 @@ __all__ = [
     "become_subreaper",
     "die_with_parent",
     "drop_capability",
+    "gain_no_privileges",
     "mount",
     "pivot_root",
     "set_namespace",
@@ -46,6 +47,7 @@ MS_SLAVE = 0x80000
 _PR_SET_PDEATHSIG = 1
 _PR_CAPBSET_DROP = 24
 _PR_SET_CHILD_SUBREAPER = 36
+_PR_SET_NO_NEW_PRIVS = 38
 _MNT_DETACH = 2
 
 # The number of pivot_root, for which libc has no function.
@@ -96,6 +98,11 @@ def die_with_parent(signal: int) -> None:
 def drop_capability(number: int) -> None:
     """Never have this capability again, nor anyone this process becomes."""
     _check(_prctl(_PR_CAPBSET_DROP, number), "prctl")
+
+
+def gain_no_privileges() -> None:
+    """Never gain privileges by executing: files that would give some give none."""
+    _check(_prctl(_PR_SET_NO_NEW_PRIVS, 1), "prctl")
 
 
 def _prctl(option: int, value: int) -> int:

@@ -119,3 +119,14 @@ def test_streams_take_the_places_of_the_standard_ones(tmp_path: Path) -> None:
 
     assert alone(steps)[0] == 0
     assert out.read_bytes() == b"out bad"
+
+
+def test_whoever_may_gain_no_privileges_executes_without() -> None:
+    for wanted in (False, True):
+
+        def steps(wanted: bool = wanted) -> None:
+            launch = {**LAUNCH, "noNewPrivileges": wanted}
+            child.become(launch)
+            child.execute({**launch, "argv": ["grep", "NoNewPrivs", "/proc/self/status"]})
+
+        assert alone(steps) == (0, f"NoNewPrivs:\t{int(wanted)}\n")
