@@ -139,7 +139,8 @@ class Configurer:
         container = start.container
         volumes = {volume.name: volume for volume in volumes_of(pod)}
         found = []
-        for mount in read_part(container.volume_mounts, tuple[VolumeMount, ...]) or ():
+        mounts = read_part(container.volume_mounts, tuple[VolumeMount, ...]) or ()
+        for number, mount in enumerate(mounts):
             volume = volumes.get(mount.name)
             if volume is None:
                 raise ConfigFailed(
@@ -148,7 +149,8 @@ class Configurer:
             path = self._storage.volumes.path_of(pod, volume)
             below = mount.sub_path or expand(mount.sub_path_expr, variables)
             if below:
-                path = _below(path, below)
+                # Not in a thread, which could go on mounting after the pod was cleaned up.
+                path = self._storage.sub_path(pod, f"{container.name}/{number}", volume, below)
             read_only = mount.read_only or is_written(volume)
             found.append(Mount(str(path), mount.mount_path, read_only=read_only))
         if not self._storage.can_mount:
@@ -164,20 +166,6 @@ class Configurer:
             raise ConfigFailed(f"file for last words of {container.name}: {error}") from error
         found.append(Mount(str(message), container.termination_message_path or TERMINATION_LOG))
         return tuple(found)
-
-
-def _below(volume: Path, sub_path: str) -> Path:
-    """A path in a volume, which no link leads out of; made if it is not there."""
-    path = volume / sub_path
-    inside = volume.resolve()
-    if not path.resolve().is_relative_to(inside):
-        raise ConfigFailed(f"subPath {sub_path!r} leads out of its volume")
-    if not path.exists():
-        try:
-            path.mkdir(parents=True, mode=0o750)
-        except OSError as error:
-            raise ConfigFailed(f"failed to create subPath directory: {error}") from error
-    return path
 
 
 def _secured(config: ContainerConfig, pod: Pod, container: Container) -> ContainerConfig:

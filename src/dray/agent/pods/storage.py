@@ -1,11 +1,13 @@
 """A pod's files on the node: its volumes, and the messages its containers leave.
 
-Everything of a pod is below `pods/<uid>`, logs apart, and goes with it. Simulated nodes have none.
+Everything of a pod is below `pods/<uid>`, logs apart, and goes with it. Mounts go first: what they
+show is not ours to remove. Simulated nodes have none.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import shutil
 from collections.abc import Collection
@@ -15,14 +17,19 @@ from pathlib import Path
 from dray.agent.pods.collaborators import API
 from dray.agent.pods.downward import PodFacts
 from dray.agent.pods.last_words import read_log_end, read_message
+from dray.agent.pods.mounts import detach_below, may_mount
 from dray.agent.pods.pod_containers import find_container
 from dray.agent.pods.service_tokens import ServiceTokens
-from dray.agent.pods.volumes import Volumes, refreshes
+from dray.agent.pods.sub_paths import SUB_PATHS, hold, locate
+from dray.agent.pods.volumes import Volumes, is_written, refreshes
 from dray.agent.runtimes.runtime import Container as RunContainer
 from dray.api.core import TERMINATION_MESSAGE_FALLBACK_TO_LOGS_ON_ERROR, Pod
+from dray.api.core.parts import Volume
 from dray.clock import Clock
 
 __all__ = ["NoStorage", "PodStorage"]
+
+_log = logging.getLogger(__name__)
 
 
 class PodStorage:
@@ -38,7 +45,7 @@ class PodStorage:
         can_mount: bool | None = None,
     ) -> None:
         """`can_mount`: whether containers can see files elsewhere than they are; root's can."""
-        self.can_mount = os.geteuid() == 0 if can_mount is None else can_mount
+        self.can_mount = may_mount() if can_mount is None else can_mount
         self._root = root
         self._facts = facts
         self._tokens = ServiceTokens(api, clock=clock)
@@ -49,7 +56,8 @@ class PodStorage:
 
     async def release(self, pod_uid: str) -> None:
         self._tokens.forget(pod_uid)
-        await _remove(self._root / "pods" / pod_uid / "volumes")
+        for name in (SUB_PATHS, "volumes"):
+            await _remove(self._root / "pods" / pod_uid / name)
 
     async def tear_down(self, pod_uid: str) -> None:
         self._tokens.forget(pod_uid)
@@ -61,7 +69,11 @@ class PodStorage:
         # What is there when this is called: a pod that comes later may make its own meanwhile.
         for directory in self._directories():
             if _owner(directory) not in pod_uids:
-                await _remove(directory)
+                try:
+                    await _remove(directory)
+                except OSError as error:
+                    # The next start tries again; the pods that are there need this one.
+                    _log.warning("files of a pod that is gone are left: %s", error)
 
     def _directories(self) -> list[Path]:
         """All directories of pods, for files and for logs."""
@@ -73,6 +85,14 @@ class PodStorage:
 
     def refreshes(self, pod: Pod) -> bool:
         return refreshes(pod)
+
+    def sub_path(self, pod: Pod, place: str, volume: Volume, path: str) -> Path:
+        """What to mount for a path in a volume; `place` is that mount's own. Or ConfigFailed."""
+        at = self.volumes.path_of(pod, volume)
+        if not self.can_mount:
+            return locate(at, path, links=is_written(volume))
+        held = self._root / "pods" / pod.metadata.uid / SUB_PATHS / volume.name / place
+        return hold(at, path, held)
 
     def message_path(self, pod: Pod, name: str, attempt: int) -> Path:
         """The file a container writes its message to."""
@@ -117,4 +137,10 @@ def _owner(directory: Path) -> str:
 
 async def _remove(directory: Path) -> None:
     if directory.exists():
-        await asyncio.to_thread(shutil.rmtree, directory, ignore_errors=True)
+        await asyncio.to_thread(_remove_now, directory)
+
+
+def _remove_now(directory: Path) -> None:
+    """Raises OSError, with everything still there, if something stays mounted."""
+    detach_below(directory)
+    shutil.rmtree(directory, ignore_errors=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from dray.agent.pods.container_config import Configurer, identity_of, sandbox_config
 from dray.agent.pods.downward import PodFacts
 from dray.agent.pods.environment import Environment
+from dray.agent.pods.mounts import detach_below, may_mount
 from dray.agent.pods.plan import Kind, Start
 from dray.agent.pods.starting import ConfigFailed
 from dray.agent.pods.storage import PodStorage
@@ -44,10 +46,17 @@ from dray.testing import FakeClock
 from tests.unit.agent.pods.stage import FakeClaims
 
 NOBODY: Any = None
+CAN_MOUNT = may_mount()
+
+
+@pytest.fixture(autouse=True)
+def _mounts_go_with_the_test(tmp_path: Path) -> Iterator[None]:
+    yield
+    detach_below(tmp_path)
 
 
 def configured(
-    container: Container, root: Path | None = None, *, can_mount: bool = True, **spec: Any
+    container: Container, root: Path | None = None, *, can_mount: bool = CAN_MOUNT, **spec: Any
 ) -> ContainerConfig:
     pod = Pod(
         metadata=ObjectMeta(name="web", namespace="default", uid="uid"),
@@ -145,19 +154,33 @@ def mounting(*mounts: VolumeMount) -> tuple[Container, Any]:
     return Container(name="main", volume_mounts=write_part(mounts)), volumes
 
 
-def test_volumes_are_mounted_and_a_file_for_last_words(tmp_path: Path) -> None:
+def test_volumes_are_mounted_and_parts_of_them(tmp_path: Path) -> None:
     container, volumes = mounting(
         VolumeMount(name="data", mount_path="/data", read_only=True),
         VolumeMount(name="data", mount_path="/part", sub_path="a/b"),
     )
-    found = configured(container, tmp_path, volumes=volumes)
-    data, part, words = found.mounts
+    data, part, *_ = configured(container, tmp_path, volumes=volumes).mounts
     base = tmp_path / "pods" / "uid" / "volumes" / "kubernetes.io~empty-dir" / "data"
     assert (data.host_path, data.container_path, data.read_only) == (str(base), "/data", True)
-    assert part.host_path == str(base / "a" / "b")
-    assert Path(part.host_path).is_dir()
+    assert Path(part.host_path).samefile(base / "a" / "b")
+
+
+@pytest.mark.skipif(not CAN_MOUNT, reason="needs the right to mount")
+def test_a_file_for_last_words_is_mounted(tmp_path: Path) -> None:
+    (words,) = configured(Container(name="main"), tmp_path).mounts
     assert words.container_path == "/dev/termination-log"
     assert Path(words.host_path).is_file()
+
+
+@pytest.mark.skipif(not CAN_MOUNT, reason="needs the right to mount")
+def test_nobody_can_put_something_else_in_the_place_of_what_was_checked(tmp_path: Path) -> None:
+    container, volumes = mounting(VolumeMount(name="data", mount_path="/part", sub_path="a/b"))
+    part = Path(configured(container, tmp_path, volumes=volumes).mounts[0].host_path)
+    inside = tmp_path / "pods" / "uid" / "volumes" / "kubernetes.io~empty-dir" / "data" / "a"
+    (inside / "b" / "mine").touch()
+    (inside / "b").rename(inside / "c")
+    (inside / "b").symlink_to("/")
+    assert [path.name for path in part.iterdir()] == ["mine"]
 
 
 def test_what_the_cluster_writes_containers_only_read(tmp_path: Path) -> None:

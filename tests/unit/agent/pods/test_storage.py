@@ -6,14 +6,17 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from dray.agent.pods.container_config import log_directory
 from dray.agent.pods.downward import PodFacts
+from dray.agent.pods.mounts import may_mount, mounts_below
 from dray.agent.pods.storage import NoStorage, PodStorage
 from dray.agent.runtimes.runtime import Container as RunContainer
 from dray.agent.runtimes.runtime import ContainerState, PodIdentity
 from dray.api.carried import write_part
 from dray.api.core import Container, Pod, PodSpec
-from dray.api.core.parts import EmptyDirVolumeSource, Volume
+from dray.api.core.parts import EmptyDirVolumeSource, HostPathVolumeSource, Volume
 from dray.api.meta import ObjectMeta
 from dray.testing import FakeClock
 
@@ -77,6 +80,22 @@ def test_files_of_pods_that_nobody_knows_go(tmp_path: Path) -> None:
     assert list((tmp_path / "logs").iterdir()) == logs[:1]
     asyncio.run(files.tear_down("uid"))
     assert not list((tmp_path / "logs").iterdir())
+
+
+@pytest.mark.skipif(not may_mount(), reason="needs the right to mount")
+@pytest.mark.parametrize("way", ["release", "tear_down", "retain"])
+def test_what_was_only_shown_to_a_pod_outlives_it(tmp_path: Path, way: str) -> None:
+    host = tmp_path / "host"
+    (host / "a").mkdir(parents=True)
+    (host / "a" / "precious").touch()
+    volume = Volume(name="v", host_path=HostPathVolumeSource(path=str(host)))
+    files = storage(tmp_path)
+    shown = files.sub_path(POD, "main/0", volume, "a")
+    assert (shown / "precious").exists()
+    asyncio.run(files.retain(()) if way == "retain" else getattr(files, way)("uid"))
+    assert mounts_below(tmp_path) == []
+    assert not shown.exists()
+    assert (host / "a" / "precious").exists()
 
 
 def test_the_log_speaks_for_a_container_that_failed_without_a_word(tmp_path: Path) -> None:
