@@ -64,13 +64,20 @@ class TaintFile:
         except FileNotFoundError:
             return []
         except (msgspec.DecodeError, UnicodeDecodeError, ValueError) as error:
-            moved = set_aside(self._path)
-            _log.error("taints in %s cannot be read, it is now %s: %s", self._path, moved, error)
+            _log.error("taints in %s cannot be read: %s", self._path, error)
+            self._set_aside()
             return []
         except OSError as error:
             _log.error("taints in %s cannot be read: %s", self._path, error)
             return []
         return document.taints
+
+    def _set_aside(self) -> None:
+        assert self._path is not None, "something was read"
+        try:
+            _log.error("taints: the file is kept as %s", set_aside(self._path))
+        except OSError as error:
+            _log.error("taints: the file cannot be set aside: %s", error)
 
     def write(self, taints: Iterable[StoredTaint]) -> None:
         """Keep these, and no others. A disk that fails is logged: the taints hold without it."""

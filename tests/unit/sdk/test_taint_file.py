@@ -52,6 +52,18 @@ def test_a_damaged_file_is_set_aside_and_forgotten(
     assert file.read() == [STORED]
 
 
+def test_a_damaged_file_that_cannot_be_set_aside_stops_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def read_only(_: Path) -> Path:
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr("dray.sdk._taint_file.set_aside", read_only)
+    (tmp_path / "taints.json").write_bytes(b"?")
+    assert TaintFile(tmp_path / "taints.json").read() == []
+    assert "cannot be set aside" in caplog.text
+
+
 def test_without_a_path_nothing_is_kept() -> None:
     file = TaintFile(None)
     file.write([STORED])
