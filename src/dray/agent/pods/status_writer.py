@@ -117,8 +117,7 @@ class StatusWriter:
                         if not patch:
                             return
                         await self._send(entry, wanted, patch)
-                except (NotFound, Conflict):
-                    # Gone, or another pod of this name: the UID in the patch sees to that.
+                except NotFound:
                     entry.gone = True
                 except Invalid as error:
                     assert wanted is not None, "something was sent"
@@ -133,6 +132,8 @@ class StatusWriter:
                         error,
                     )
                     await self._clock.sleep(delay)
+                    if isinstance(error, Conflict):
+                        await self._look_again(entry)
                 else:
                     retries.reset()
         finally:
@@ -154,6 +155,26 @@ class StatusWriter:
         if entry.wanted is wanted and status_patch(entry.stored.status, wanted):
             # The server keeps something back (a field behind a gate): asking again would not help.
             entry.wanted = None
+
+    async def _look_again(self, entry: _Entry) -> None:
+        """Find out what a conflict was about: another pod of this name, or only many writers.
+
+        The UID in a patch keeps it from another pod, and servers say the same of a patch that
+        others were faster than too often.
+        """
+        metadata = entry.stored.metadata
+        try:
+            found = await self._api.get(Pod, metadata.name, namespace=metadata.namespace)
+        except NotFound:
+            entry.gone = True
+        except (APIError, TransportError, TimeoutError) as error:
+            # The next write will tell.
+            _log.info("pod %s/%s not read: %s", metadata.namespace, metadata.name, error)
+        else:
+            if found.metadata.uid != metadata.uid:
+                entry.gone = True
+            elif _is_newer(found, entry.stored):
+                entry.stored = found
 
     def _refused(self, entry: _Entry, wanted: PodStatus, error: Invalid) -> None:
         """Give up what the server does not take; health must not take the rest with it."""

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import pytest
+
 from dray.agent.pods.status_writer import WRITES_MAX, StatusWriter
 from dray.api.codec import decode, encode
 from dray.api.core import ContainerStatus, Pod, PodStatus, ResourceHealth, ResourceStatus
@@ -26,6 +28,7 @@ class FakeAPI:
         self.at_once = 0
         self.at_once_max = 0
         self.revision = 100
+        self.stored: Pod | Exception | None = None
 
     async def patch(self, kind: type[Any], name: str, patch: Any, **options: Any) -> Any:
         self.at_once += 1
@@ -41,6 +44,12 @@ class FakeAPI:
         self.revision += 1
         status = decode(encode(patch["status"]), PodStatus)
         return replace(pod(name, version=str(self.revision)), status=status)
+
+    async def get(self, kind: type[Any], name: str, **options: Any) -> Any:
+        assert self.stored is not None, f"nobody asks for {name}"
+        if isinstance(self.stored, Exception):
+            raise self.stored
+        return self.stored
 
     def __getattr__(self, name: str) -> Any:
         raise AssertionError(f"nobody needs {name}")
@@ -134,15 +143,43 @@ def test_an_outage_is_waited_for_and_what_holds_then_is_written() -> None:
     play(scenario)
 
 
-def test_a_pod_that_is_gone_or_another_is_left_alone() -> None:
+def test_a_pod_that_is_gone_is_left_alone() -> None:
     async def scenario(writer: StatusWriter, api: FakeAPI, clock: FakeClock) -> None:
-        for name, error in (("a", NotFound("gone")), ("b", Conflict("another UID"))):
-            api.failures = [error]
-            writer.put(pod(name), PodStatus(phase="Running"))
-            await writer.written(f"uid-{name}")
-            writer.put(pod(name), PodStatus(phase="Failed"))
-            await writer.written(f"uid-{name}")
+        api.failures = [NotFound("gone")]
+        for phase in ("Running", "Failed"):
+            writer.put(pod(), PodStatus(phase=phase))
+            await writer.written("uid-web")
         assert api.patches == []
+
+    play(scenario)
+
+
+@pytest.mark.parametrize("found", [NotFound("gone"), pod("another")], ids=["gone", "another"])
+def test_a_conflict_with_another_pod_of_the_name_is_the_end(found: Pod | Exception) -> None:
+    async def scenario(writer: StatusWriter, api: FakeAPI, clock: FakeClock) -> None:
+        api.failures, api.stored = [Conflict("another UID")], found
+        for phase in ("Running", "Failed"):
+            writer.put(pod(), PodStatus(phase=phase))
+            await settle()
+            clock.advance(1)
+            await writer.written("uid-web")
+        assert api.patches == []
+
+    play(scenario)
+
+
+@pytest.mark.parametrize(
+    "found", [pod(version="7", phase="Pending"), TransportError("away")], ids=["read", "unread"]
+)
+def test_a_conflict_with_other_writers_is_tried_again(found: Pod | Exception) -> None:
+    async def scenario(writer: StatusWriter, api: FakeAPI, clock: FakeClock) -> None:
+        api.failures, api.stored = [Conflict("others were faster")], found
+        writer.put(pod(), PodStatus(phase="Running"))
+        await settle()
+        assert api.patches == []
+        clock.advance(1)
+        await writer.written("uid-web")
+        assert [patch["status"] for patch in api.patches] == [{"phase": "Running"}]
 
     play(scenario)
 
