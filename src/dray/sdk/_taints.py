@@ -5,7 +5,8 @@ offered again, and Unknown is not well. A device that flaps keeps its taint and 
 no toleration starts anew, and causes one publication a second at most.
 
 Taints are kept in a file: what failed before a restart stays failed after it. They stay also while
-the device is gone, for broken devices come and go.
+the device is gone, for broken devices come and go. Of two processes that share the file, each
+learns what the other wrote when it next writes itself.
 """
 
 from __future__ import annotations
@@ -97,11 +98,7 @@ class Taints:
         self._wake = asyncio.Event()
         self._changed = False
         self._published_at: float | None = None
-        called_for = {_mark(taint) for taint in (policy.taints.values() if policy else ())}
-        for stored in self._file.read():
-            # What health called for under another policy, nothing would ever take away.
-            if not stored.judged or _mark(stored.taint) in called_for:
-                self._of((stored.pool, stored.device))[_mark(stored.taint)] = stored
+        self._adopt(self._file.read())
 
     def set(
         self,
@@ -203,8 +200,24 @@ class Taints:
     def _publish(self) -> None:
         self._changed = False
         self._published_at = self._clock.monotonic()
-        self._file.write(each for held in self._taints.values() for each in held.values())
+        kept = self._file.write(each for held in self._taints.values() for each in held.values())
+        if kept is not None:
+            self._adopt(kept)
         self._on_change()
+
+    def _adopt(self, kept: Iterable[StoredTaint]) -> None:
+        """Have these: what was written by another process, before this one or beside it."""
+        taints = self._policy.taints.values() if self._policy else ()
+        called_for = {_mark(taint) for taint in taints}
+        self._taints = {}
+        for stored in kept:
+            # What health called for under another policy, nothing would ever take away.
+            if not stored.judged or _mark(stored.taint) in called_for:
+                self._of((stored.pool, stored.device))[_mark(stored.taint)] = stored
+        for target in [target for target in self._well_since if target not in self._taints]:
+            del self._well_since[target]
+        for target in self._taints:
+            self._await_recovery(target)
 
     def _judge(self, target: _Device, called_for: DeviceTaint) -> None:
         """Have this taint, and no other that health called for before."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from dray.api.resource import DeviceTaint
@@ -62,6 +63,26 @@ def test_a_damaged_file_that_cannot_be_set_aside_stops_nobody(
     (tmp_path / "taints.json").write_bytes(b"?")
     assert TaintFile(tmp_path / "taints.json").read() == []
     assert "cannot be set aside" in caplog.text
+
+
+def test_two_processes_keep_what_the_other_wrote_and_took_away(tmp_path: Path) -> None:
+    other = msgspec.structs.replace(STORED, device="other")
+    third = msgspec.structs.replace(STORED, device="third")
+    one, two = TaintFile(tmp_path / "taints.json"), TaintFile(tmp_path / "taints.json")
+    assert one.write([STORED, third]) is None
+    assert two.read() == [STORED, third]
+    assert two.write([STORED, third, other]) is None
+    assert one.write([third]) == [other, third]
+    assert two.write([other, STORED]) == [other]
+    assert TaintFile(tmp_path / "taints.json").read() == [other]
+
+
+def test_a_file_that_vanishes_takes_nothing_away(tmp_path: Path) -> None:
+    file = TaintFile(tmp_path / "taints.json")
+    file.write([STORED])
+    (tmp_path / "taints.json").unlink()
+    assert file.write([STORED]) is None
+    assert TaintFile(tmp_path / "taints.json").read() == [STORED]
 
 
 def test_without_a_path_nothing_is_kept() -> None:

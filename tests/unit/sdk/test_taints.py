@@ -75,6 +75,19 @@ def test_the_same_taint_again_changes_nothing() -> None:
     assert not fixture.taints.clear("n", "a", "nothing")
 
 
+def test_two_processes_have_the_taints_of_both(tmp_path: Path) -> None:
+    one, two = Fixture(tmp_path / "taints.json"), Fixture(tmp_path / "taints.json")
+    one.taints.set("n", "a", "k.example.com/one", recovers=True)
+    two.taints.hear([HEALTHY])
+    two.taints.set("n", "b", "k.example.com/two")
+    assert two.keys() == ["k.example.com/one"]
+    assert one.taints.clear("n", "a", "k.example.com/one")
+    assert one.taints.of("n", "b") == two.taints.of("n", "b")
+    two.taints.clear("n", "b", "k.example.com/two")
+    assert two.keys() == []
+    assert two.taints._well_since == {}
+
+
 def test_one_effect_of_a_key_may_be_cleared() -> None:
     fixture = Fixture()
     fixture.taints.set("n", "a", "k", effect="NoSchedule")
