@@ -224,6 +224,7 @@ class Agent:
             host=settings.serving_host,
             port=settings.serving_port,
             tls=settings.tls,
+            client_groups=settings.client_groups,
             metrics=self.metrics_text,
         )
 

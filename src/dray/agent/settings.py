@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from dray.agent.kubelet_api.api import CLIENT_GROUPS
 from dray.api.core import Taint
 from dray.api.names import dns_subdomain
 from dray.api.quantity import Quantity
@@ -35,6 +36,7 @@ class AgentSettings:
     serving_host: str = "127.0.0.1"
     serving_port: int | None = None
     tls: ssl.SSLContext | None = None
+    client_groups: tuple[str, ...] = CLIENT_GROUPS  # whose certificates may ask over TLS
     call_timeout_seconds: float = 45.0
     slice_cleanup_seconds: float = 30.0
     # A simulated node has neither sockets nor a machine: drivers are attached in its process.

@@ -6,8 +6,8 @@
     GET /pods, /metrics, /healthz
 
 Over TLS whoever asks must show a certificate of the cluster's authority that is the API server's,
-or an administrator's: the group system:masters. Anybody may ask whether the node is well. Refusals
-are plain text, as upstream has them. Without TLS nobody is asked who they are: for tests.
+or an administrator's: of one of the groups that may ask. Anybody may ask whether the node is well.
+Refusals are plain text, as upstream has them. Without TLS nobody is asked who they are: for tests.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from contextlib import aclosing
 from typing import Final, Protocol
 
@@ -38,13 +38,14 @@ from dray.http.limits import Limits
 from dray.http.listener import Listener
 from dray.http.messages import Answer, Channel, Request, Response, Stream, Upgrade, WebSocket
 
-__all__ = ["Authorize", "KubeletAPI", "Pods", "require_masters"]
+__all__ = ["CLIENT_GROUPS", "Authorize", "KubeletAPI", "Pods", "require_group"]
 
 logger = logging.getLogger(__name__)
 
 DEFAULT_PORT: Final = 10250
 
-MASTERS: Final = "system:masters"
+# Of the API server's certificate for nodes: upstream's own, and since 1.29 the one kubeadm makes.
+CLIENT_GROUPS: Final = ("system:masters", "kubeadm:cluster-admins")
 
 _TEXT: Final = (("Content-Type", "text/plain; charset=utf-8"),)
 _LOG: Final = (("Content-Type", "text/plain"),)
@@ -65,16 +66,20 @@ class Pods(Protocol):
     def pods(self) -> Sequence[Pod]: ...
 
 
-def require_masters(request: Request) -> None:
-    """Whoever asks must have shown a certificate that makes them a master of the cluster."""
-    if request.peer.certificate is None:
-        raise Unauthorized("Unauthorized")
-    subject = x509.load_der_x509_certificate(request.peer.certificate).subject
-    groups = [each.value for each in subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)]
-    if MASTERS not in groups:
-        names = [each.value for each in subject.get_attributes_for_oid(NameOID.COMMON_NAME)]
-        user = str(names[0]) if names else ""
-        raise Forbidden(f"Forbidden (user={user}, verb=get, resource=nodes, subresource=proxy)")
+def require_group(accepted: Collection[str]) -> Authorize:
+    """Whoever asks must have shown a certificate that puts them in one of these groups."""
+
+    def authorize(request: Request) -> None:
+        if request.peer.certificate is None:
+            raise Unauthorized("Unauthorized")
+        subject = x509.load_der_x509_certificate(request.peer.certificate).subject
+        groups = [each.value for each in subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)]
+        if not any(group in accepted for group in groups):
+            names = [each.value for each in subject.get_attributes_for_oid(NameOID.COMMON_NAME)]
+            user = str(names[0]) if names else ""
+            raise Forbidden(f"Forbidden (user={user}, verb=get, resource=nodes, subresource=proxy)")
+
+    return authorize
 
 
 class KubeletAPI:
@@ -89,16 +94,19 @@ class KubeletAPI:
         host: str = "127.0.0.1",
         port: int = DEFAULT_PORT,
         tls: ssl.SSLContext | None = None,
-        authorize: Authorize | None = None,
+        client_groups: Collection[str] = CLIENT_GROUPS,
         metrics: Callable[[], bytes] = lambda: b"",
         limits: Limits | None = None,
     ) -> None:
-        """`tls` must know the authority of clients; `metrics` is their text form when asked."""
+        """`tls` must know the authority of clients, of whom only `client_groups` may ask.
+
+        `metrics` is their text form when asked.
+        """
         self._runtime = runtime
         self._pods = pods
         self._clock = clock
         self._metrics = metrics
-        self._authorize = authorize or (require_masters if tls is not None else None)
+        self._authorize = None if tls is None else require_group(client_groups)
         self._watch = DirectoryWatch(clock)
         self._tasks: set[asyncio.Task[None]] = set()
         self._listener = Listener(

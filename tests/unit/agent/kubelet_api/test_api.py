@@ -13,12 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from dray.agent.kubelet_api.api import KubeletAPI
+from dray.agent.kubelet_api.api import KubeletAPI, require_group
 from dray.agent.runtimes.process.runtime import ProcessRuntime
 from dray.api.codec import encode
 from dray.api.core import Pod
 from dray.clock import SystemClock
 from dray.entropy import SystemEntropy
+from dray.errors import Forbidden
+from dray.http.messages import Peer, Request
 from dray.server.pki import Authority, load_pair, write_kubeconfig
 from dray.server.server import Server, Settings
 from dray.server.user import SYSTEM_MASTERS
@@ -188,6 +190,7 @@ def test_over_tls_only_the_api_server_and_administrators_may_ask(tmp_path: Path)
                 ("", [], 401),
                 ("somebody", ["system:authenticated"], 403),
                 ("kube-apiserver", [SYSTEM_MASTERS], 200),
+                ("kube-apiserver-kubelet-client", ["kubeadm:cluster-admins"], 200),
             ):
                 context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
                 context.check_hostname = False
@@ -198,6 +201,20 @@ def test_over_tls_only_the_api_server_and_administrators_may_ask(tmp_path: Path)
                 assert (await ask(api, "/healthz", tls=context)).status == 200
 
     asyncio.run(main())
+
+
+def test_a_node_may_be_told_whose_certificates_are_the_api_servers(tmp_path: Path) -> None:
+    authority = Authority(tmp_path, SystemClock(), SystemEntropy())
+
+    def asked_by(*groups: str) -> Request:
+        pair = authority.client_certificate("somebody", groups)
+        certificate = ssl.PEM_cert_to_DER_cert(pair.certificate.decode())
+        return Request("GET", "/pods", {}, {}, b"", Peer("192.0.2.1:1", certificate))
+
+    authorize = require_group(["nodes-admin"])
+    authorize(asked_by("others", "nodes-admin"))
+    with pytest.raises(Forbidden, match="user=somebody"):
+        authorize(asked_by(SYSTEM_MASTERS))
 
 
 # Through an API server -------------------------------------------------------------------------
