@@ -23,13 +23,14 @@ from dray.api.core import (
     POD_CONDITION_DISRUPTION_TARGET,
     POD_PHASE_FAILED,
     POD_PHASE_PENDING,
+    ContainerStatus,
     HostIP,
     Pod,
     PodCondition,
     PodIP,
     PodStatus,
 )
-from dray.api.pod_resources import qos_class
+from dray.api.pod_resources import is_sidecar, qos_class
 from dray.api.wire import Time, replace
 
 __all__ = ["StatusFacts", "Verdict", "make_status"]
@@ -67,7 +68,7 @@ def make_status(pod: Pod, state: PodState, facts: StatusFacts, before: PodStatus
     if facts.over and state.sandboxes:
         status = replace(
             status,
-            container_statuses=settle(main),
+            container_statuses=settle(main) if _reached_main(pod, state, main, init) else main,
             init_container_statuses=tuple(
                 one
                 for shown in init
@@ -131,6 +132,20 @@ def _with_containers(pod: Pod, state: PodState, facts: StatusFacts, before: PodS
             before.ephemeral_container_statuses,
             without_devices,
         ),
+    )
+
+
+def _reached_main(
+    pod: Pod, state: PodState, main: Sequence[ContainerStatus], init: Sequence[ContainerStatus]
+) -> bool:
+    """Whether the pod came as far as its main containers; if not, they never ended."""
+    if any(state.latest(one.name) or one.last_state.terminated is not None for one in main):
+        return True
+    plain = {one.name for one in pod.spec.init_containers if not is_sidecar(one)}
+    return all(
+        one.state.terminated is not None and one.state.terminated.exit_code == 0
+        for one in init
+        if one.name in plain
     )
 
 

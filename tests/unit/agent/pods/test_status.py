@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -118,6 +119,23 @@ def test_a_pod_that_ends_running_is_failed_with_its_containers_settled() -> None
     status = make_status(pod, lost, facts(over=True), pod.status)
     assert status.phase == "Failed"
     assert status.container_statuses[0].state.terminated is not None
+
+
+@pytest.mark.parametrize(("code", "reached"), [(5, False), (0, True)])
+def test_main_containers_end_only_where_the_pod_came_to_them(code: int, reached: bool) -> None:
+    pod = make("Never", phase="Pending")
+    pod = replace(pod, spec=replace(pod.spec, init_containers=(Container(name="init"),)))
+    ended = dataclasses.replace(run(ContainerState.EXITED, code), name="init")
+    state = PodState.of((DOWN,), (ended,))
+    status = make_status(pod, state, facts(over=True), pod.status)
+    assert status.phase == "Failed"
+    main, init = status.container_statuses[0].state, status.init_container_statuses[0].state
+    assert init.terminated is not None
+    assert init.terminated.exit_code == code
+    assert (main.terminated is not None) == reached
+    assert (main.waiting is not None and main.waiting.reason == "PodInitializing") != reached
+    initialized = [one.status for one in status.conditions if one.type == "Initialized"]
+    assert initialized == [str(reached)]
 
 
 def test_the_address_stays_when_the_sandbox_is_gone() -> None:
