@@ -151,13 +151,14 @@ class DeviceWork:
 
     async def _remember(self, uid: str, key: DeviceKey, state: Any) -> None:
         try:
-            size = len(msgspec.json.encode(state))
-            plain = msgspec.to_builtins(state)
+            data = msgspec.json.encode(state)
+            # As the next process will read it, so that this one sees no other value.
+            plain = msgspec.json.decode(data)
         except (TypeError, ValueError, RecursionError) as error:
             raise PermanentError(f"state to remember is no JSON value: {error}") from error
-        if size > STATE_BYTES_MAX:
+        if len(data) > STATE_BYTES_MAX:
             raise PermanentError(
-                f"state to remember has {size} bytes, of {STATE_BYTES_MAX} at most"
+                f"state to remember has {len(data)} bytes, of {STATE_BYTES_MAX} at most"
             )
         entry = self._journal.get(uid)
         if entry is None:

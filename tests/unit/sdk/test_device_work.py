@@ -131,3 +131,20 @@ def test_devices_of_one_claim_that_remember_at_once_do_not_forget_each_other() -
         assert [device.state for device in entry.devices] == ["gpu-0", "gpu-1"]
 
     asyncio.run(scenario())
+
+
+def test_what_is_remembered_is_at_once_what_a_later_process_reads() -> None:
+    async def scenario() -> None:
+        async def act(device: ClaimedDevice) -> None:
+            await device.remember({1: (2, 3)})
+
+        driver = Gpus()
+        driver.script["gpu-0"] = act
+        journal = Journal(None, driver=DRIVER)
+        held = JournalDevice(pool="n1", device="gpu-0")
+        await journal.put(Entry(uid="uid-1", devices=(held,)))
+        results = results_of(claim(), driver=DRIVER)
+        await work(driver, journal).prepare(claim(), results, {}, deadline=9.0)
+        assert [each.state for each in journal.entries()[0].devices] == [{"1": [2, 3]}]
+
+    asyncio.run(scenario())
