@@ -252,14 +252,14 @@ class Taints:
     def _add(self, target: _Device, taint: DeviceTaint, *, recovers: bool, judged: bool) -> bool:
         held = self._of(target)
         before = held.get(_mark(taint))
-        if before is not None and before.taint.value == taint.value:
-            if before.judged or not judged:
-                # Whoever sets it by hand decides when it goes.
-                held[_mark(taint)] = StoredTaint(*target, before.taint, recovers, judged)
-                changed = (before.recovers, before.judged) != (recovers, judged)
-                self._changed = self._changed or changed
-                return changed
+        if before is not None and judged and not before.judged:
+            # Whoever sets it by hand decides what it says and when it goes.
             return False
+        if before is not None and before.taint.value == taint.value:
+            held[_mark(taint)] = StoredTaint(*target, before.taint, recovers, judged)
+            changed = (before.recovers, before.judged) != (recovers, judged)
+            self._changed = self._changed or changed
+            return changed
         timed = replace(taint, time_added=taint.time_added or Time(self._clock.now()))
         held[_mark(taint)] = StoredTaint(*target, timed, recovers, judged)
         self._changed = True

@@ -289,6 +289,20 @@ def test_a_taint_of_health_that_somebody_sets_as_well_is_theirs() -> None:
     asyncio.run(body())
 
 
+def test_health_leaves_a_taint_that_was_set_by_hand_as_it_is() -> None:
+    async def scenario() -> None:
+        fixture = Fixture()
+        fixture.taints.set("n", "a", f"{DRIVER}/unhealthy", "by-hand")
+        before = fixture.taints.of("n", "a")
+        async with fixture.running():
+            for word in (UNHEALTHY, HEALTHY):
+                fixture.taints.hear([word])
+                await pass_time(fixture.clock, 61)
+                assert fixture.taints.of("n", "a") == before
+
+    asyncio.run(scenario())
+
+
 def test_pools_by_name_are_tainted_by_name() -> None:
     fixture = Fixture()
     fixture.taints.set("fabric", "a", "k")
