@@ -77,10 +77,12 @@ class HealthBoard:
         *,
         clock: Clock,
         on_change: Callable[[Sequence[DeviceHealth]], None] | None = None,
+        on_forget: Callable[[str, str], None] = lambda _pool, _device: None,
         metrics: HealthMetrics | None = None,
     ) -> None:
         self._clock = clock
         self._on_change = on_change
+        self._on_forget = on_forget
         self._metrics = metrics
         self._entries: dict[Key, _Entry] = {}
         self._counts: Counter[Health] = Counter()
@@ -150,6 +152,7 @@ class HealthBoard:
                 listener.told.pop(key, None)
             self._recount(gone.word, None)
             self._show_counts()
+            self._on_forget(*key)
 
     def beat_seconds(self) -> float:
         """How often words must be renewed so that none lapses."""

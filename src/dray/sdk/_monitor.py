@@ -62,7 +62,8 @@ class HealthMonitor:
     """How every device is, kept current by `run`.
 
     `devices` lists what there is, with the pools' names; call `refresh` when it changed.
-    `on_change` hears of every change as it happens, and must not wait. Where the arguments say
+    `on_change` hears of every change as it happens, `on_forget` of devices that nothing is known of
+    any more; neither may wait. Where the arguments say
     nothing, the driver's attributes `probe_seconds`, `probe_timeout_seconds` and `heartbeat` do.
     """
 
@@ -73,6 +74,7 @@ class HealthMonitor:
         devices: Callable[[], Sequence[tuple[str, Device]]],
         clock: Clock,
         on_change: Callable[[Sequence[DeviceHealth]], None] | None = None,
+        on_forget: Callable[[str, str], None] = lambda _pool, _device: None,
         metrics: HealthMetrics | None = None,
         probe_seconds: float | None = None,
         probe_timeout_seconds: float | None = None,
@@ -80,7 +82,9 @@ class HealthMonitor:
         self._driver: Any = driver
         self._devices = devices
         self._clock = clock
-        self._board = HealthBoard(clock=clock, on_change=on_change, metrics=metrics)
+        self._board = HealthBoard(
+            clock=clock, on_change=on_change, on_forget=on_forget, metrics=metrics
+        )
         self._generates = _is_written(driver, "watch_health")
         self.offers_health = offers_health(driver)
         self._probe_seconds = float(

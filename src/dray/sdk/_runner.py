@@ -120,6 +120,7 @@ class RunningDriver:
             devices=self.devices,
             clock=clock,
             on_change=self.taints.hear,
+            on_forget=self.taints.forget,
             metrics=self.metrics,
         )
         self.publisher: Final = (

@@ -164,6 +164,11 @@ class Taints:
                 self._well_since.pop(target, None)
         self._wake.set()
 
+    def forget(self, pool: str, device: str) -> None:
+        """Nothing is said of this device's health any more, so it is not known to be well."""
+        self._well.discard((pool, device))
+        self._well_since.pop((pool, device), None)
+
     def apply(self, inventory: Inventory, node_name: str) -> Inventory:
         """The inventory with its devices tainted."""
         if not self._taints:

@@ -11,6 +11,7 @@ import pytest
 
 from dray.api.resource import DeviceTaint
 from dray.sdk._health import DeviceHealth, Health
+from dray.sdk._health_board import HealthBoard
 from dray.sdk._inventory import Inventory, InventoryError, Pool, device
 from dray.sdk._taints import TaintPolicy, Taints
 from dray.testing import FakeClock
@@ -299,6 +300,25 @@ def test_health_leaves_a_taint_that_was_set_by_hand_as_it_is() -> None:
                 fixture.taints.hear([word])
                 await pass_time(fixture.clock, 61)
                 assert fixture.taints.of("n", "a") == before
+
+    asyncio.run(scenario())
+
+
+def test_a_device_that_nobody_speaks_of_any_more_is_not_taken_for_well() -> None:
+    async def scenario() -> None:
+        fixture = Fixture()
+        board = HealthBoard(
+            clock=fixture.clock, on_change=fixture.taints.hear, on_forget=fixture.taints.forget
+        )
+        board.hear([HEALTHY])
+        fixture.taints.set("n", "a", "k.example.com/failed", recovers=True)
+        async with fixture.running():
+            board.place([])
+            await pass_time(fixture.clock, 120)
+            assert fixture.keys() == ["k.example.com/failed"]
+            board.hear([HEALTHY])
+            await pass_time(fixture.clock, 61)
+            assert fixture.keys() == []
 
     asyncio.run(scenario())
 
