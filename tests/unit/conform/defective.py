@@ -42,8 +42,8 @@ from dray.proto import registration_v1_pb2_grpc as registration_grpc
 DRIVER = "bare.example.com"
 KIND = f"{DRIVER}/claim"
 DEVICES = 3
-HEALTH_TIMEOUT_SECONDS = 4
-REPORT_SECONDS = 1.0
+HEALTH_TIMEOUT_SECONDS = 10
+REPORT_SECONDS = 0.5
 
 
 class Refused(Exception):

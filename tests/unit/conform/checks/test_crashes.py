@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -43,7 +44,8 @@ def test_a_driver_that_stumbles_over_its_old_sockets_fails() -> None:
 def test_files_that_are_left_after_a_kill_fail() -> None:
     report = judged("leaves-files", checks=called("survives_kills"))
     assert names(report, Verdict.FAILED) == {"survives_kills"}
-    assert "after kill 1, left in" in details(report)
+    # The first is not always killed after it has written something; the second is asked again.
+    assert re.search(r"after kill [12], left in", details(report))
 
 
 def test_what_was_not_started_here_is_not_killed() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from dray.conform.checks.slices import CHECKS
 from dray.conform.report import Verdict
-from tests.unit.conform.benches import details, judged, names
+from tests.unit.conform.benches import IMPATIENT, details, judged, names
 
 pytestmark = pytest.mark.slow
 
@@ -24,11 +24,11 @@ def test_slices_that_outlive_their_node_are_warned_of() -> None:
 
 
 def test_slices_that_are_not_published_again_fail() -> None:
-    report = judged("publishes-once", checks=CHECKS.listed)
+    report = judged("publishes-once", checks=CHECKS.listed, options=IMPATIENT)
     assert names(report, Verdict.FAILED) == {"publishes_again"}
 
 
 def test_a_driver_that_publishes_nothing_fails() -> None:
-    report = judged("publishes-nothing", checks=CHECKS.listed)
+    report = judged("publishes-nothing", checks=CHECKS.listed, options=IMPATIENT)
     assert "publishes" in names(report, Verdict.FAILED)
-    assert "no devices published after 3 s" in details(report)
+    assert "no devices published after 1 s" in details(report)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -367,3 +370,10 @@ def test_a_driver_that_cannot_listen_for_faults_runs_without(
     with short_directory() as root:
         asyncio.run(body(root))
     assert "no faults on command" in caplog.text
+
+
+@pytest.mark.slow
+def test_a_crash_of_a_process_is_one() -> None:
+    script = "from dray.drivers.simulated.driver import kill_oneself; kill_oneself()"
+    done = subprocess.run([sys.executable, "-c", script], check=False)
+    assert done.returncode == -signal.SIGKILL
