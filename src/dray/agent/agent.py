@@ -111,6 +111,7 @@ class Agent:
             pods=pods,
             plugins=self.plugins,
             host_addresses=self._machine.addresses,
+            pods_max=settings.pods_max,
             simulated=settings.simulated,
         )
         self._cleanup = SliceCleanup(

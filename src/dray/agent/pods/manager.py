@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Collection, Coroutine, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,15 +27,17 @@ from dray.agent.pods.container_config import Configurer
 from dray.agent.pods.downward import PodFacts
 from dray.agent.pods.environment import Environment
 from dray.agent.pods.observer import Observer
+from dray.agent.pods.phase import TERMINAL
 from dray.agent.pods.pod_state import PodState
 from dray.agent.pods.starting import pod_text
+from dray.agent.pods.status import Verdict
 from dray.agent.pods.status_writer import StatusWriter
 from dray.agent.pods.storage import NoStorage, PodStorage
 from dray.agent.pods.surroundings import Storage, Surroundings
 from dray.agent.pods.worker import PodWorker
 from dray.agent.runtimes.failures import RuntimeFailed
 from dray.agent.runtimes.runtime import PodIdentity, Runtime
-from dray.api.core import Pod
+from dray.api.core import RESOURCE_PODS, Pod
 from dray.api.meta import ObjectMeta
 from dray.api.quantity import Quantity
 from dray.client import Client, Informer
@@ -46,6 +48,8 @@ __all__ = ["PodManager"]
 
 # A runtime that does not answer is mostly restarting.
 RUNTIME_RETRY_SECONDS: Final = 1.0
+
+OUT_OF_PODS: Final = f"OutOf{RESOURCE_PODS}"
 
 _log = logging.getLogger(__name__)
 
@@ -69,14 +73,17 @@ class PodManager:
         plugins: PluginChanges | None = None,
         host_addresses: Sequence[str] = (),
         allocatable: Mapping[str, Quantity] | None = None,
+        pods_max: int | None = None,
         simulated: bool = False,
         storage: Storage | None = None,
     ) -> None:
         """`pods` is run by whoever passes it; without, the node watches its own.
 
+        Those that come when `pods_max` are there are rejected.
         A simulated node keeps no files: containers that do not run need none.
         """
         self._node_name = node_name
+        self._pods_max = pods_max
         self._informer: Informer[Pod] | None = None
         if pods is None:
             self._informer = pods = Informer(
@@ -169,7 +176,9 @@ class PodManager:
                 _log.warning("cannot look at containers, asking again: %s", error)
                 await self._around.clock.sleep(RUNTIME_RETRY_SECONDS)
         self._recovered = True
-        for pod in self._pods.values():
+        # What runs was taken already; of the others, those that have waited longest come first.
+        running = {identity.uid for identity in look.pods}
+        for pod in sorted(self._pods.values(), key=lambda pod: _arrival(pod, running)):
             self._pod_changed(None, pod)
         for identity in look.pods:
             if identity.uid not in self._workers:
@@ -192,10 +201,27 @@ class PodManager:
         if worker is not None:
             worker.update(now)
         else:
-            self._add(now)
+            self._add(now, self._rejection(now))
 
-    def _add(self, pod: Pod) -> PodWorker:
-        worker = PodWorker(pod, self._around)
+    def _rejection(self, pod: Pod) -> Verdict | None:
+        """Why the node does not take a pod that is new to it, with upstream's words."""
+        if self._pods_max is None or _ends(pod):
+            return None
+        used = sum(
+            worker.active and worker.rejection is None and worker.pod.status.phase not in TERMINAL
+            for worker in self._workers.values()
+        )
+        if used < self._pods_max:
+            return None
+        message = (
+            f"Node didn't have enough resource: {RESOURCE_PODS}, requested: 1, used: {used}, "
+            f"capacity: {self._pods_max}"
+        )
+        self._around.events.record(pod, WARNING, OUT_OF_PODS, message)
+        return Verdict(OUT_OF_PODS, f"Pod was rejected: {message}")
+
+    def _add(self, pod: Pod, rejection: Verdict | None = None) -> PodWorker:
+        worker = PodWorker(pod, self._around, rejection=rejection)
         self._workers[pod.metadata.uid] = worker
         assert self._tasks is not None
         self._tasks.create_task(self._run(pod.metadata.uid, worker))
@@ -215,7 +241,7 @@ class PodManager:
             message = f"{type(first).__name__}: {first}; looked after again in a while"
             self._around.events.record(pod, WARNING, "PodWorkerFailed", message)
             await clock.sleep(backoff.fail(clock.monotonic()))
-            again = PodWorker(worker.pod, self._around)
+            again = PodWorker(worker.pod, self._around, rejection=worker.rejection)
             if worker.vanished:
                 again.vanish()
             worker = self._workers[uid] = again
@@ -271,6 +297,18 @@ class PodManager:
         if change.change in (Change.REGISTERED, Change.CONNECTED):
             for worker in self._workers.values():
                 worker.driver_returned(change.plugin.driver)
+
+
+def _arrival(pod: Pod, running: Collection[str]) -> tuple[bool, str, str, str]:
+    """In which order pods are taken by an agent that finds them all at once."""
+    metadata = pod.metadata
+    created = metadata.creation_timestamp
+    when = created.instant.isoformat() if created is not None else ""
+    return metadata.uid not in running, when, metadata.namespace, metadata.name
+
+
+def _ends(pod: Pod) -> bool:
+    return pod.metadata.deletion_timestamp is not None or pod.status.phase in TERMINAL
 
 
 async def _outcome(work: Coroutine[Any, Any, None]) -> BaseException | None:

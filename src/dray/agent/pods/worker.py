@@ -72,7 +72,9 @@ T = TypeVar("T")
 class PodWorker:
     """Runs one pod. `run` returns when nothing is left of it."""
 
-    def __init__(self, pod: Pod, around: Surroundings) -> None:
+    def __init__(self, pod: Pod, around: Surroundings, *, rejection: Verdict | None = None) -> None:
+        """`rejection` is why the node does not take the pod: it only says so."""
+        self.rejection: Final = rejection
         self._pod = around.writer.know(pod)
         self._around = around
         clock, entropy = around.clock, around.entropy
@@ -101,7 +103,7 @@ class PodWorker:
         self._attempts = _attempts_before(pod.status)
         self._to_restart: frozenset[str] = frozenset()
         self._restarting_all = _was_restarting(pod.status)
-        self._verdict: Verdict | None = None
+        self._verdict = rejection
         self._retries = RetrySchedule(entropy)  # of whole rounds
         self._sandbox_retries = RetrySchedule(entropy)
         self._alarms: list[float] = []  # when to look again, on the monotonic clock

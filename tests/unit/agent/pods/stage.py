@@ -168,8 +168,12 @@ class Stage:
     """One node, started on entering and stopped on leaving. Its pods outlive an agent."""
 
     def __init__(
-        self, *, make_runtime: Callable[[FakeClock], MemoryRuntime] = MemoryRuntime
+        self,
+        *,
+        make_runtime: Callable[[FakeClock], MemoryRuntime] = MemoryRuntime,
+        pods_max: int | None = None,
     ) -> None:
+        self._pods_max = pods_max
         self.clock = FakeClock()
         self.cluster = Cluster(clock=self.clock)
         self.runtime = make_runtime(self.clock)
@@ -230,6 +234,7 @@ class Stage:
             storage=self.storage,
             plugins=self.plugins,
             host_addresses=("192.0.2.1",),
+            pods_max=self._pods_max,
         )
         pods.listen(lambda before, now: self._changed.set())
 

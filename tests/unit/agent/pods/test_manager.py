@@ -141,6 +141,62 @@ def test_a_pod_that_is_over_is_known_until_it_is_deleted() -> None:
     play(scenario)
 
 
+OUT_OF_PODS = "Node didn't have enough resource: pods, requested: 1, used: 2, capacity: 2"
+
+
+def is_failed(pod: Pod) -> bool:
+    return pod.status.phase == "Failed"
+
+
+def test_a_node_takes_no_more_pods_than_it_says() -> None:
+    async def scenario() -> None:
+        async with Stage(pods_max=2) as stage:
+            for name in ("a", "b"):
+                await stage.add(make_pod(name))
+                await stage.until(name, is_running)
+            await stage.add(make_pod("c", resource_claims=CLAIMS))
+            rejected = await stage.until("c", is_failed)
+            assert (rejected.status.reason, rejected.status.message) == (
+                "OutOfpods",
+                f"Pod was rejected: {OUT_OF_PODS}",
+            )
+            assert stage.events.messages("OutOfpods") == [OUT_OF_PODS]
+            assert "prepare c" not in stage.claims.calls
+            assert len(await stage.runtime.list_sandboxes()) == 2
+            # One that is over, or rejected, takes nobody's place.
+            await stage.client.delete(Pod, "a", namespace="default")
+            await stage.until_gone("a")
+            await stage.settle()
+            await stage.add(make_pod("d"))
+            await stage.until("d", is_running)
+
+    asyncio.run(scenario())
+
+
+def test_a_new_agent_takes_those_first_who_run_already() -> None:
+    async def scenario() -> None:
+        async with Stage(pods_max=2) as stage:
+            await stage.stop()
+            await stage.add(make_pod("older"))
+            stage.clock.advance(10)
+            await stage.start()
+            await stage.until("older", is_running)
+            await stage.add(make_pod("z"))
+            await stage.until("z", is_running)
+            await stage.stop()
+            await stage.add(make_pod("b"))
+            await stage.start()
+            assert (await stage.until("b", is_failed)).status.reason == "OutOfpods"
+            await stage.settle()
+            assert is_running(await stage.client.get(Pod, "z", namespace="default"))
+            await stage.stop()
+            await stage.start()
+            await stage.settle()
+            assert stage.events.reasons.count("OutOfpods") == 1
+
+    asyncio.run(scenario())
+
+
 def test_a_pod_that_was_never_started_here_is_not_prepared_when_it_is_being_deleted() -> None:
     async def scenario(stage: Stage) -> None:
         await stage.stop()
