@@ -17,7 +17,8 @@ from dray.api.meta import Condition, ObjectMeta
 from dray.api.resource import AllocatedDeviceStatus, ResourceClaim, ResourceClaimStatus
 from dray.api.wire import Time
 from dray.clock import Clock
-from dray.errors import APIError, TransportError, shorten
+from dray.errors import APIError, TooManyRequests, TransportError, Unavailable, shorten
+from dray.errors import Timeout as APITimeout
 from dray.sdk._claims import results_of
 from dray.sdk._failures import ClaimFailure
 from dray.sdk._journal import DeviceKey, JournalDevice
@@ -161,11 +162,11 @@ class ClaimStatuses:
                 await self._writer.apply(
                     claim, subresource="status", field_manager=f"{self._driver}-prepare"
                 )
+            except (TransportError, Unavailable, APITimeout, TooManyRequests) as error:
+                _log.info("status of claim %s/%s: %s", metadata.namespace, metadata.name, error)
             except APIError as error:
                 # Gone, replaced, or not ours to write: for that, trying again is of no use.
                 _log.info("status of claim %s/%s: %s", metadata.namespace, metadata.name, error)
                 return
-            except TransportError as error:
-                _log.info("status of claim %s/%s: %s", metadata.namespace, metadata.name, error)
             else:
                 return

@@ -8,7 +8,14 @@ from collections.abc import Sequence
 from dray.api.meta import Condition
 from dray.api.resource import AllocatedDeviceStatus, ResourceClaim
 from dray.api.wire import replace
-from dray.errors import DrayError, Forbidden, TransportError
+from dray.errors import (
+    DrayError,
+    Forbidden,
+    Timeout,
+    TooManyRequests,
+    TransportError,
+    Unavailable,
+)
 from dray.sdk._claim_status import WAITING_MAX, ClaimStatuses
 from dray.sdk._failures import ClaimFailure, DeviceFailure, ErrorClass, failure_of_devices
 from dray.sdk._journal import DeviceKey, JournalDevice
@@ -143,10 +150,12 @@ def test_of_several_words_on_a_claim_the_last_is_told() -> None:
 
 def test_a_server_that_is_away_is_told_again_and_one_that_refuses_is_not() -> None:
     async def scenario() -> None:
-        story = Story(Writer([TransportError("no route")]))
-        story.statuses.failed(claim(), failure("gpu-0"))
-        await story.tell(5)
-        assert len(story.writer.applied) == 1
+        away = [TransportError("no route"), Unavailable("x"), TooManyRequests("x"), Timeout("x")]
+        for error in away:
+            story = Story(Writer([error]))
+            story.statuses.failed(claim(), failure("gpu-0"))
+            await story.tell(5)
+            assert len(story.writer.applied) == 1
         story = Story(Writer([Forbidden("no")]))
         story.statuses.failed(claim(), failure("gpu-0"))
         await story.tell(60)
