@@ -32,8 +32,9 @@ check: venv ## Lint, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
+# Tests of one file stay together: what they share is made once.
 test: venv ## All tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 quick: venv ## The tests that take no time, for while you work
 	$(BIN)/python -m pytest -m "not slow"

@@ -123,7 +123,14 @@ class Optional:
     value: Value
 
 
-NONE: Final = Optional(object())
+class _Absent:
+    """What NONE holds. A type of its own, so that it looks the same in every process."""
+
+    def __repr__(self) -> str:
+        return "absent"
+
+
+NONE: Final = Optional(_Absent())
 
 
 class ConcatenatedList(list[Value]):
