@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Protocol, TypeVar
 
@@ -52,7 +53,9 @@ async def within(clock: Clock, seconds: float, awaitable: Awaitable[T]) -> T:
     """Wait for a result so long and no longer: then cancel it, and raise TimeoutError.
 
     As asyncio.wait_for, on a clock that may be a test's. It returns once the cancelled task has
-    ended, so nothing goes on behind the caller's back.
+    ended, so nothing goes on behind the caller's back; also when the caller itself is cancelled,
+    each time of which is passed on, and is raised whatever the task made of it. What ignores that
+    it was cancelled is waited for, for ever if need be: whoever cannot trust it must not use this.
     """
     task = asyncio.ensure_future(awaitable)
     alarm = asyncio.ensure_future(clock.sleep(seconds))
@@ -66,7 +69,21 @@ async def within(clock: Clock, seconds: float, awaitable: Awaitable[T]) -> T:
         if not task.cancelled():
             return task.result()
         raise TimeoutError(f"not done after {seconds:g} s")
+    except asyncio.CancelledError:
+        await _ended(task)
+        raise
     finally:
         alarm.cancel()
         if not task.done():
             task.cancel()
+
+
+async def _ended(task: asyncio.Future[T]) -> None:
+    """Cancel it, as often as the caller is, until it has ended."""
+    while not task.done():
+        task.cancel()
+        # Nothing is lost: the caller's cancellation is on its way already.
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait((task,))
+    if not task.cancelled():
+        task.exception()  # nobody else will ask, and asyncio would complain

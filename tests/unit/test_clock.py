@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from datetime import UTC
 
 import pytest
@@ -69,5 +70,75 @@ def test_a_caller_cancelled_as_the_time_runs_out_is_cancelled() -> None:
         with pytest.raises(asyncio.CancelledError):
             await waiting
         stubborn.set()
+
+    asyncio.run(scenario())
+
+
+def test_a_cancelled_caller_waits_for_what_it_had_begun() -> None:
+    async def scenario() -> None:
+        tidied, may_end = asyncio.Event(), asyncio.Event()
+
+        async def clean_up_at_length() -> None:
+            try:
+                await asyncio.Event().wait()
+            finally:
+                tidied.set()
+                await may_end.wait()
+
+        waiting = asyncio.ensure_future(within(FakeClock(), 1.0, clean_up_at_length()))
+        for _ in range(3):
+            await asyncio.sleep(0)
+        waiting.cancel()
+        await tidied.wait()
+        for _ in range(3):
+            await asyncio.sleep(0)
+        assert not waiting.done()
+        may_end.set()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("outcome", ["a result", "a failure"])
+def test_a_cancellation_is_raised_whatever_the_task_makes_of_it(outcome: str) -> None:
+    async def scenario() -> None:
+        async def deaf() -> str:
+            with suppress(asyncio.CancelledError):
+                await asyncio.Event().wait()
+            if outcome == "a failure":
+                raise ValueError(outcome)
+            return outcome
+
+        waiting = asyncio.ensure_future(within(FakeClock(), 1.0, deaf()))
+        for _ in range(3):
+            await asyncio.sleep(0)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+
+    asyncio.run(scenario())
+
+
+def test_every_cancellation_is_passed_on() -> None:
+    async def scenario() -> None:
+        heard: list[int] = []
+
+        async def stubborn() -> None:
+            while len(heard) < 3:
+                try:
+                    await asyncio.Event().wait()
+                except asyncio.CancelledError:
+                    heard.append(len(heard))
+
+        waiting = asyncio.ensure_future(within(FakeClock(), 1.0, stubborn()))
+        for _ in range(3):
+            for _ in range(3):
+                await asyncio.sleep(0)
+            assert not waiting.done()
+            waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        assert heard == [0, 1, 2]
 
     asyncio.run(scenario())
