@@ -2,7 +2,10 @@
 
 Files are written whole or not at all, in the oldest version of CDI that has what they use, and bear
 the claim's UID in their name and in the names of their devices, so that no runtime's cache mistakes
-one claim's devices for another's. Only files with this driver's prefix are ever touched.
+one claim's devices for another's. Only this driver's files are ever touched.
+
+A claim keeps the class in its names for as long as it is prepared, also if the driver has another
+one by then: whoever was told the names may still use them.
 """
 
 from __future__ import annotations
@@ -16,12 +19,13 @@ from typing import Final
 from dray.api.cdi import (
     Device,
     Spec,
+    decode_spec,
     encode_spec,
     is_device_name,
     validate_spec,
     with_required_version,
 )
-from dray.errors import PermanentError
+from dray.errors import DecodeError, PermanentError
 from dray.files import TEMPORARY_PREFIX, TEMPORARY_SUFFIX, remove_file, write_file
 from dray.sdk._journal import JournalDevice
 
@@ -49,29 +53,28 @@ class CDIFiles:
     def __init__(self, directory: Path | None, *, driver: str, device_class: str) -> None:
         self._directory = directory
         self._vendor = f"k8s.{driver}"
-        self._kind = f"{self._vendor}/{device_class}"
-        self._prefix = f"{self._vendor}-{device_class}_"
+        self._class = device_class
+        # The driver's own, and those that it had and that claims still have.
+        self._classes = {device_class}
         self._memory: dict[str, bytes] = {}
-
-    def path(self, uid: str) -> Path | None:
-        """Where a claim's file is, if files are kept at all."""
-        return None if self._directory is None else self._directory / self._name(uid)
 
     def named(self, uid: str, devices: Iterable[JournalDevice]) -> tuple[tuple[str, ...], ...]:
         """The qualified names for each of a claim's devices: none for one without edits."""
         names = _device_names(uid, tuple(devices))
-        return tuple((f"{self._kind}={name}",) if name else () for name in names)
+        kind = f"{self._vendor}/{self._class}"
+        return tuple((f"{kind}={name}",) if name else () for name in names)
 
     def write(self, uid: str, devices: Iterable[JournalDevice]) -> None:
         """Put a claim's file in place, unless it is there already as it should be.
 
         Raises PermanentError if the driver's edits break CDI's rules.
         """
-        data = self._content(uid, tuple(devices))
+        held = tuple(devices)
+        data = self._content(uid, held)
         if data is None:
             self.remove(uid)
-        elif self._stored(uid) != data:
-            self._store(uid, data)
+        elif self._stored(uid, held) != data:
+            self._store(uid, held, data)
 
     def check(self, uid: str, devices: Iterable[JournalDevice]) -> None:
         """Raise PermanentError if the driver's edits break CDI's rules."""
@@ -82,9 +85,9 @@ class CDIFiles:
         if not is_device_name(uid):
             return
         self._memory.pop(uid, None)
-        path = self.path(uid)
-        if path is not None and path.parent.is_dir():
-            remove_file(path)
+        if self._directory is not None and self._directory.is_dir():
+            for device_class in self._classes:
+                remove_file(self._directory / self._name(uid, device_class))
 
     def claims(self) -> tuple[str, ...]:
         """The UIDs of the claims that have a file."""
@@ -92,12 +95,8 @@ class CDIFiles:
             return tuple(self._memory)
         if not self._directory.is_dir():
             return ()
-        found = []
-        for path in self._directory.iterdir():
-            uid = path.name.removeprefix(self._prefix).removesuffix(_SUFFIX)
-            if is_device_name(uid) and path.name == self._name(uid):
-                found.append(uid)
-        return tuple(sorted(found))
+        uids = (self._uid(path) for path in self._directory.iterdir())
+        return tuple(sorted({uid for uid in uids if uid}))
 
     def reconcile(
         self, expected: Mapping[str, tuple[JournalDevice, ...]], *, keep: Iterable[str] = ()
@@ -116,7 +115,7 @@ class CDIFiles:
         written = []
         for uid, devices in expected.items():
             try:
-                right = self._stored(uid) == self._content(uid, devices)
+                right = self._stored(uid, devices) == self._content(uid, devices)
             except PermanentError as error:
                 _log.error("the CDI file of claim %s is left as it is: %s", uid, error)
                 continue
@@ -125,11 +124,48 @@ class CDIFiles:
                 written.append(uid)
         return Reconciled(removed, tuple(written))
 
-    def _name(self, uid: str) -> str:
-        return f"{self._prefix}{uid}{_SUFFIX}"
+    def _prefix(self, device_class: str) -> str:
+        return f"{self._vendor}-{device_class}_"
 
-    def _stored(self, uid: str) -> bytes | None:
-        path = self.path(uid)
+    def _name(self, uid: str, device_class: str) -> str:
+        return f"{self._prefix(device_class)}{uid}{_SUFFIX}"
+
+    def _uid(self, path: Path) -> str:
+        """Whose file this is; empty if none of this driver's."""
+        if not path.name.startswith(f"{self._vendor}-") or path.suffix != _SUFFIX:
+            return ""
+        device_class = self._class
+        if not path.name.startswith(self._prefix(device_class)):
+            # Of another class, or of a driver whose name begins like this one's: the file says so.
+            try:
+                vendor, _, device_class = decode_spec(path.read_bytes()).kind.partition("/")
+            except (OSError, DecodeError):
+                return ""
+            if vendor != self._vendor:
+                return ""
+        uid = path.name.removeprefix(self._prefix(device_class)).removesuffix(_SUFFIX)
+        if not is_device_name(uid) or path.name != self._name(uid, device_class):
+            return ""
+        self._classes.add(device_class)
+        return uid
+
+    def _class_of(self, devices: Iterable[JournalDevice]) -> str:
+        """The class in the names that devices were given; the driver's own if they have none."""
+        for name in (name for device in devices for name in device.cdi_devices):
+            vendor, _, device_class = name.partition("=")[0].partition("/")
+            if vendor == self._vendor:
+                return device_class
+        return self._class
+
+    def _path(self, uid: str, devices: tuple[JournalDevice, ...]) -> Path | None:
+        if self._directory is None:
+            return None
+        device_class = self._class_of(devices)
+        self._classes.add(device_class)
+        return self._directory / self._name(uid, device_class)
+
+    def _stored(self, uid: str, devices: tuple[JournalDevice, ...]) -> bytes | None:
+        path = self._path(uid, devices)
         if path is None:
             return self._memory.get(uid)
         try:
@@ -137,8 +173,8 @@ class CDIFiles:
         except FileNotFoundError:
             return None
 
-    def _store(self, uid: str, data: bytes) -> None:
-        path = self.path(uid)
+    def _store(self, uid: str, devices: tuple[JournalDevice, ...], data: bytes) -> None:
+        path = self._path(uid, devices)
         if path is None:
             self._memory[uid] = data
             return
@@ -154,7 +190,8 @@ class CDIFiles:
         )
         if not held:
             return None
-        spec = with_required_version(Spec(kind=self._kind, devices=held))
+        kind = f"{self._vendor}/{self._class_of(devices)}"
+        spec = with_required_version(Spec(kind=kind, devices=held))
         errors = validate_spec(spec)
         if errors:
             raise PermanentError(
@@ -166,7 +203,8 @@ class CDIFiles:
         """Remove what was being written when a process was killed."""
         if self._directory is None or not self._directory.is_dir():
             return
-        for path in self._directory.glob(f"{TEMPORARY_PREFIX}{self._prefix}*{TEMPORARY_SUFFIX}"):
+        prefix = f"{TEMPORARY_PREFIX}{self._prefix(self._class)}"
+        for path in self._directory.glob(f"{prefix}*{TEMPORARY_SUFFIX}"):
             remove_file(path)
 
 

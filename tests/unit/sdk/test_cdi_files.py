@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from dray.api.cdi import ContainerEdits, DeviceNode, decode_spec
@@ -101,6 +102,31 @@ def test_a_claim_that_breaks_rules_is_left_alone_and_others_get_their_files(
     assert (done.removed, done.written) == ((), ("new",))
     assert path.read_bytes() == before
     assert "the CDI file of claim old is left as it is" in caplog.text
+
+
+def test_a_claim_keeps_its_class_and_files_of_earlier_classes_go_with_their_claims(
+    tmp_path: Path,
+) -> None:
+    made = files(tmp_path)
+    [[name]] = made.named("held", [device()])
+    held = msgspec.structs.replace(device(), cdi_devices=(name,))
+    for uid in ("held", "gone"):
+        made.write(uid, [held])
+    other = CDIFiles(tmp_path, driver="d.example.com-x", device_class="claim")
+    other.write("held", [device()])
+    (tmp_path / "k8s.d.example.com-y_held.json").write_text("?")
+    later = CDIFiles(tmp_path, driver="d.example.com", device_class="new")
+    assert later.claims() == ("gone", "held")
+    assert later.reconcile({"held": (held,)}).removed == ("gone",)
+    later.write("held", [held])
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "k8s.d.example.com-claim_held.json",
+        "k8s.d.example.com-x-claim_held.json",
+        "k8s.d.example.com-y_held.json",
+    ]
+    later.remove("held")
+    assert later.claims() == ()
+    assert other.claims() == ("held",)
 
 
 @pytest.mark.parametrize("uid", ["", "../../x", "a/b", "-"])
