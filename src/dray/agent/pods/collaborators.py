@@ -7,7 +7,7 @@ share it.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from dray.agent.claims.claim_info import ClaimInfo
 from dray.agent.plugins.plugin import PluginChange
@@ -23,6 +23,7 @@ __all__ = [
     "Claims",
     "Events",
     "Health",
+    "ImageUsers",
     "PluginChanges",
     "PodListener",
     "PodSource",
@@ -112,6 +113,15 @@ class PodSource(Protocol):
         ...
 
     def values(self) -> Sequence[Pod]: ...
+
+
+@runtime_checkable
+class ImageUsers(Protocol):
+    """A runtime whose images say whom their containers run as; those of others run as the agent."""
+
+    async def image_user(self, image: str) -> int | str:
+        """A number, or a name that only the image explains; raises RuntimeFailed."""
+        ...
 
 
 class PluginChanges(Protocol):

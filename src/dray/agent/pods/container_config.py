@@ -7,16 +7,17 @@ pkg/kubelet/kuberuntime.
 from __future__ import annotations
 
 import dataclasses
+import os
 from pathlib import Path
 from typing import Final
 
-from dray.agent.pods.collaborators import Claims
+from dray.agent.pods.collaborators import Claims, ImageUsers
 from dray.agent.pods.downward import PodFacts
 from dray.agent.pods.environment import Environment
 from dray.agent.pods.expansion import expand
 from dray.agent.pods.hooks import lifecycle_of
 from dray.agent.pods.plan import Start
-from dray.agent.pods.starting import ConfigFailed
+from dray.agent.pods.starting import ConfigFailed, pod_text
 from dray.agent.pods.storage import PodStorage
 from dray.agent.pods.volumes import is_written, volumes_of
 from dray.agent.runtimes.runtime import (
@@ -100,11 +101,14 @@ class Configurer:
         *,
         facts: PodFacts,
         storage: PodStorage | None = None,
+        images: ImageUsers | None = None,
     ) -> None:
+        """`images` of the runtime, if they have users; else containers run as the agent does."""
         self._environment = environment
         self._claims = claims
         self._facts = facts
         self._storage = storage
+        self._images = images
 
     async def __call__(self, pod: Pod, start: Start, sandbox: Sandbox) -> ContainerConfig:
         """The configuration of a container; raises ConfigFailed, or ClaimInfoMissing."""
@@ -132,7 +136,31 @@ class Configurer:
             oom_score_adjustment=_OOM_SCORES.get(qos_class(pod.spec), _OOM_SCORE_BURSTABLE),
             stop_signal=lifecycle_of(container).stop_signal or "",
         )
-        return _secured(config, pod, container)
+        config = _secured(config, pod, container)
+        # On a simulated node nobody runs as anybody.
+        if _is_non_root(pod, container) and self._storage is not None:
+            await self._refuse_root(config, pod)
+        return config
+
+    async def _refuse_root(self, config: ContainerConfig, pod: Pod) -> None:
+        text = ""
+        if config.run_as_user is not None:
+            if config.run_as_user == 0:
+                text = "container's runAsUser breaks non-root policy"
+        else:
+            user: int | str = os.geteuid()
+            if self._images is not None:
+                user = await self._images.image_user(config.image)
+            if isinstance(user, str):
+                text = (
+                    f"container has runAsNonRoot and image has non-numeric user ({user}), "
+                    "cannot verify user is non-root"
+                )
+            elif user == 0:
+                text = "container has runAsNonRoot and image will run as root"
+        if text:
+            where = f'pod: "{pod_text(pod)}", container: {config.name}'
+            raise ConfigFailed(f"{text} ({where})")
 
     def _mounts(self, pod: Pod, start: Start, variables: dict[str, str]) -> tuple[Mount, ...]:
         assert self._storage is not None
@@ -174,11 +202,6 @@ def _secured(config: ContainerConfig, pod: Pod, container: Container) -> Contain
     own = read_part(container.security_context, SecurityContext) or SecurityContext()
     user = own.run_as_user if own.run_as_user is not None else of_pod.run_as_user
     group = own.run_as_group if own.run_as_group is not None else of_pod.run_as_group
-    non_root = own.run_as_non_root if own.run_as_non_root is not None else of_pod.run_as_non_root
-    if non_root and user == 0:
-        raise ConfigFailed(
-            f"container's runAsUser breaks non-root policy (container: {container.name})"
-        )
     groups = of_pod.supplemental_groups
     if of_pod.fs_group is not None:
         groups = (*groups, of_pod.fs_group)
@@ -193,3 +216,10 @@ def _secured(config: ContainerConfig, pod: Pod, container: Container) -> Contain
         add_capabilities=own.capabilities.add if own.capabilities else (),
         drop_capabilities=own.capabilities.drop if own.capabilities else (),
     )
+
+
+def _is_non_root(pod: Pod, container: Container) -> bool:
+    of_pod = read_part(pod.spec.security_context, PodSecurityContext) or PodSecurityContext()
+    own = read_part(container.security_context, SecurityContext) or SecurityContext()
+    wish = own.run_as_non_root if own.run_as_non_root is not None else of_pod.run_as_non_root
+    return bool(wish)

@@ -20,6 +20,7 @@ from dray.agent.pods.collaborators import (
     Claims,
     Events,
     Health,
+    ImageUsers,
     PluginChanges,
     PodSource,
 )
@@ -108,7 +109,13 @@ class PodManager:
             events=events,
             writer=self._writer,
             storage=storage or files or NoStorage(),
-            configure=Configurer(Environment(client), claims, facts=facts, storage=files),
+            configure=Configurer(
+                Environment(client),
+                claims,
+                facts=facts,
+                storage=files,
+                images=runtime if isinstance(runtime, ImageUsers) else None,
+            ),
             clock=clock,
             entropy=entropy,
             root=root,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from dray.agent.pods.collaborators import ImageUsers
 from dray.agent.pods.container_config import Configurer, identity_of, sandbox_config
 from dray.agent.pods.downward import PodFacts
 from dray.agent.pods.environment import Environment
@@ -56,7 +58,12 @@ def _mounts_go_with_the_test(tmp_path: Path) -> Iterator[None]:
 
 
 def configured(
-    container: Container, root: Path | None = None, *, can_mount: bool = CAN_MOUNT, **spec: Any
+    container: Container,
+    root: Path | None = None,
+    *,
+    can_mount: bool = CAN_MOUNT,
+    images: ImageUsers | None = None,
+    **spec: Any,
 ) -> ContainerConfig:
     pod = Pod(
         metadata=ObjectMeta(name="web", namespace="default", uid="uid"),
@@ -75,7 +82,9 @@ def configured(
     storage = root and PodStorage(
         NOBODY, root, clock=FakeClock(), facts=PodFacts(), can_mount=can_mount
     )
-    configure = Configurer(Environment(NOBODY), claims, facts=PodFacts(), storage=storage or None)
+    configure = Configurer(
+        Environment(NOBODY), claims, facts=PodFacts(), storage=storage or None, images=images
+    )
 
     async def run() -> ContainerConfig:
         if storage:
@@ -143,10 +152,42 @@ def test_privileges_are_gained_unless_the_container_says_otherwise(
     assert found.no_new_privileges is gains_none
 
 
-def test_root_is_refused_where_it_is_not_wanted() -> None:
-    own = SecurityContext(run_as_user=0, run_as_non_root=True)
-    with pytest.raises(ConfigFailed, match="breaks non-root policy"):
-        configured(Container(name="main", security_context=write_part(own)))
+class Images:
+    def __init__(self, user: int | str) -> None:
+        self._user = user
+
+    async def image_user(self, image: str) -> int | str:
+        return self._user
+
+
+OWN = None if os.geteuid() else "image will run as root"
+
+
+@pytest.mark.parametrize(
+    ("user", "images", "text"),
+    [
+        (0, Images(5), "container's runAsUser breaks non-root policy"),
+        (5, Images(0), None),
+        (None, Images(0), "container has runAsNonRoot and image will run as root"),
+        (None, Images("web"), "image has non-numeric user (web), cannot verify user is non-root"),
+        (None, Images(5), None),
+        (None, None, OWN),
+    ],
+    ids=["asked for", "told", "root's image", "somebody's image", "image", "agent's own"],
+)
+def test_root_is_refused_where_it_is_not_wanted(
+    tmp_path: Path, user: int | None, images: Images | None, text: str | None
+) -> None:
+    own = SecurityContext(run_as_user=user)
+    of_pod = write_part(PodSecurityContext(run_as_non_root=True))
+    container = Container(name="main", security_context=write_part(own))
+    if text is None:
+        found = configured(container, tmp_path, images=images, security_context=of_pod)
+        assert found.run_as_user == user
+        return
+    with pytest.raises(ConfigFailed) as refused:
+        configured(container, tmp_path, images=images, security_context=of_pod)
+    assert f'{text} (pod: "web_default(uid)", container: main)' in str(refused.value)
 
 
 def mounting(*mounts: VolumeMount) -> tuple[Container, Any]:

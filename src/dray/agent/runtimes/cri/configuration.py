@@ -28,6 +28,7 @@ __all__ = [
     "restored_sandbox_message",
     "sandbox_message",
     "set_user_of_image",
+    "user_of_image",
 ]
 
 POD_NAME: Final = "io.kubernetes.pod.name"
@@ -158,10 +159,18 @@ def set_user_of_image(message: cri.ContainerConfig, image: cri.Image) -> None:
     """Say whom the container runs as when the pod does not: CRI knows no group without a user."""
     context = message.linux.security_context
     if not context.HasField("run_as_user") and not context.run_as_username:
-        if image.username:
-            context.run_as_username = image.username
+        user = user_of_image(image)
+        if isinstance(user, str):
+            context.run_as_username = user
         else:
-            context.run_as_user.value = image.uid.value  # root's, unless the image says otherwise
+            context.run_as_user.value = user
+
+
+def user_of_image(image: cri.Image) -> int | str:
+    """Whom an image's containers run as: a number, or a name that only the image explains."""
+    if image.username and not image.HasField("uid"):
+        return image.username
+    return image.uid.value  # root's, unless the image says otherwise
 
 
 # Private ----------------------------------------------------------------------------------------

@@ -30,6 +30,7 @@ from dray.agent.runtimes.cri.configuration import (
     restored_sandbox_message,
     sandbox_message,
     set_user_of_image,
+    user_of_image,
 )
 from dray.agent.runtimes.cri.connection import CallFailed, Connection
 from dray.agent.runtimes.cri.dialing import dial
@@ -197,6 +198,10 @@ class CRIRuntime:
             seconds=PULL_SECONDS,
         )
         return answer.image_ref
+
+    async def image_user(self, image: str) -> int | str:
+        """Whom an image's containers run as unless told otherwise."""
+        return user_of_image(await self._image(image, CREATE_CONTAINER_ERROR))
 
     async def create_container(self, sandbox: Sandbox, config: ContainerConfig) -> str:
         what = f"container {config.name} of pod {sandbox.pod.namespace}/{sandbox.pod.name}"

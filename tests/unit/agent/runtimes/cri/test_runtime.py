@@ -13,6 +13,7 @@ from typing import Any
 import grpc
 import pytest
 
+from dray.agent.pods.collaborators import ImageUsers
 from dray.agent.runtimes.cri.runtime import CRIRuntime
 from dray.agent.runtimes.failures import (
     CREATE_CONTAINER_ERROR,
@@ -166,6 +167,18 @@ def test_grace_is_never_rounded_to_a_kill(tmp_path: Path) -> None:
 
     timeouts: list[int] = []
     scenario(tmp_path, steps, Stopping())
+
+
+def test_an_image_says_whom_its_containers_run_as(tmp_path: Path) -> None:
+    async def steps(fake: FakeCRI, runtime: CRIRuntime, _: Sandbox) -> None:
+        assert isinstance(runtime, ImageUsers)
+        found = []
+        for image in (cri.Image(), cri.Image(uid=cri.Int64Value(value=7)), cri.Image(username="a")):
+            fake.image = image
+            found.append(await runtime.image_user("image"))
+        assert found == [0, 7, "a"]
+
+    scenario(tmp_path, steps)
 
 
 def test_an_image_that_is_there_is_not_pulled_unless_always(tmp_path: Path) -> None:
