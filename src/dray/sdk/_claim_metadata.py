@@ -43,6 +43,10 @@ class ClaimMetadata:
             ],
         )
 
+    def has(self, devices: Iterable[JournalDevice]) -> bool:
+        """Whether the files are there that devices were given names for."""
+        return self._files.has(name for device in devices for name in device.cdi_devices)
+
     def remove(self, uid: str) -> None:
         """Have none."""
         self._files.remove(uid)

@@ -77,6 +77,7 @@ class MetadataFiles:
         self._directory = plugin_directory / DIRECTORY_NAME
         self._cdi_directory = cdi_directory
         self._driver = driver
+        self._kind = f"{driver}/metadata"
         self._versions = tuple(versions)
 
     def write(self, claim: ResourceClaim, devices: Sequence[PreparedMetadata]) -> dict[str, str]:
@@ -94,6 +95,17 @@ class MetadataFiles:
             self._write_file(claim, base, request, told)
             ids[base] = self._write_spec(claim, base)
         return ids
+
+    def has(self, names: Iterable[str]) -> bool:
+        """Whether everything is there that those of these CDI names need which are for metadata."""
+        for name in names:
+            kind, _, device = name.partition("=")
+            if kind == self._kind:
+                uid, _, base = device.partition("_")
+                spec = self._cdi_directory / self._spec_name(uid, f"{base}.json")
+                if not spec.is_file() or not self._path(uid, base).is_file():
+                    return False
+        return True
 
     def remove(self, uid: str) -> None:
         """Remove all files of a claim, if there are any."""
@@ -183,10 +195,9 @@ class MetadataFiles:
             container_path=self._container_path(claim, base),
             options=("ro", "bind"),
         )
-        kind = f"{self._driver}/metadata"
         edits = ContainerEdits(mounts=(mount,))
         spec = with_required_version(
-            Spec(kind=kind, devices=(Device(name=device, container_edits=edits),))
+            Spec(kind=self._kind, devices=(Device(name=device, container_edits=edits),))
         )
         problems = validate_spec(spec)
         if problems:
@@ -196,7 +207,7 @@ class MetadataFiles:
         if not path.is_file() or path.read_bytes() != data:
             self._cdi_directory.mkdir(mode=_DIRECTORY_MODE, parents=True, exist_ok=True)
             write_file(path, data, mode=_FILE_MODE)
-        return f"{kind}={device}"
+        return f"{self._kind}={device}"
 
     def _container_path(self, claim: ResourceClaim, base: str) -> str:
         pod_claim_name = claim.metadata.annotations.get(POD_CLAIM_NAME_ANNOTATION)

@@ -91,6 +91,10 @@ class Companions(Protocol):
         """Have the files; returns further CDI names by request. May be repeated."""
         ...
 
+    def has(self, devices: Iterable[JournalDevice]) -> bool:
+        """Whether the files are there that devices were given names for."""
+        ...
+
     def remove(self, uid: str) -> None:
         """Have none."""
         ...
@@ -289,6 +293,9 @@ class Preparation:
         async with self._locked():
             entry = self._journal.get(name.uid)
             if entry is None or not self._journal.current(entry):
+                return None
+            if self._companions is not None and not self._companions.has(entry.devices):
+                # Only the claim says what was in them.
                 return None
             self._cdi_files.write(entry.uid, entry.devices)
             return entry.devices
