@@ -14,6 +14,7 @@ import base64
 import binascii
 import json
 import os
+import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -327,8 +328,20 @@ def _impersonation(user: _Entry) -> tuple[Header, ...]:
         raise ConfigurationError(f"{user.where}: as-user-extra must be an object")
     for name, values in extra.items():
         entry = _Entry({name: values}, user.file, user.where)
-        headers += [(f"impersonate-extra-{name.lower()}", each) for each in _texts(entry, name)]
+        header = f"impersonate-extra-{_escaped(name.lower())}"
+        headers += [(header, each) for each in _texts(entry, name)]
     return tuple(headers)
+
+
+def _escaped(name: str) -> str:
+    """What may be in a header's name, as it is; and anything else as servers unescape it."""
+    return "".join(
+        chr(byte) if chr(byte) in _HEADER_NAME else f"%{byte:02X}" for byte in name.encode()
+    )
+
+
+# RFC 9110's tokens, but for the percent sign, which begins what is escaped.
+_HEADER_NAME: Final = frozenset(string.ascii_letters + string.digits + "!#$&'*+-.^_`|~")
 
 
 # Members ---------------------------------------------------------------------------------------

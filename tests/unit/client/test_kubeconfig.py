@@ -94,6 +94,18 @@ def test_a_server_without_a_scheme_speaks_tls_if_anything_is_said_of_it(
     assert load_kubeconfig(file).server == url
 
 
+def test_what_no_header_may_be_called_is_escaped(tmp_path: Path) -> None:
+    extra = {"example.com/Scopes": ["a", "b"], "100%\r\nx: y": ["c"], "é": ["d"]}
+    file = written(tmp_path / "config", document(None, {"as": "eve", "as-user-extra": extra}))
+    assert load_kubeconfig(file).headers == (
+        ("impersonate-user", "eve"),
+        ("impersonate-extra-example.com%2Fscopes", "a"),
+        ("impersonate-extra-example.com%2Fscopes", "b"),
+        ("impersonate-extra-100%25%0D%0Ax%3A%20y", "c"),
+        ("impersonate-extra-%C3%A9", "d"),
+    )
+
+
 def test_a_plugin_is_told_where_requests_go(tmp_path: Path) -> None:
     plugin = {
         "command": "p",
