@@ -27,11 +27,12 @@ from dray.api.cdi import (
     Spec,
     encode_spec,
     is_device_name,
+    parse_qualified_name,
     validate_spec,
     with_required_version,
 )
 from dray.api.resource import DeviceAttribute, NetworkDeviceData, ResourceClaim
-from dray.errors import InternalError
+from dray.errors import ConfigurationError, InternalError, ParseError
 from dray.files import remove_file, write_file
 
 __all__ = ["MetadataFiles", "PreparedMetadata"]
@@ -64,7 +65,10 @@ class PreparedMetadata:
 
 
 class MetadataFiles:
-    """The metadata files of one driver on a node."""
+    """The metadata files of one driver on a node.
+
+    Raises ConfigurationError for a driver whose name cannot be a vendor's in CDI.
+    """
 
     def __init__(
         self,
@@ -79,6 +83,10 @@ class MetadataFiles:
         self._driver = driver
         self._kind = f"{driver}/metadata"
         self._versions = tuple(versions)
+        try:
+            parse_qualified_name(f"{self._kind}=x")
+        except ParseError as error:
+            raise ConfigurationError(f"driver {driver} cannot tell containers: {error}") from error
 
     def write(self, claim: ResourceClaim, devices: Sequence[PreparedMetadata]) -> dict[str, str]:
         """Write the files of a claim; returns a CDI id for each request, without alternatives.

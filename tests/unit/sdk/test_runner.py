@@ -385,6 +385,20 @@ def test_a_driver_needs_a_name_the_api_takes(name: str) -> None:
     run_in(scenario)
 
 
+def test_a_driver_that_tells_containers_needs_a_name_that_cdi_takes() -> None:
+    async def scenario(root: Path) -> None:
+        driver = Gpus()
+        driver.name = "3d.example.com"
+        async with serve(driver, settings(root), client=as_client(Claims())):
+            pass
+        driver.tell_containers = True
+        with pytest.raises(ConfigurationError, match="cannot tell containers"):
+            async with serve(driver, settings(root), client=as_client(Claims())):
+                pass
+
+    run_in(scenario)
+
+
 class Staged(Gpus):
     async def started(self) -> None:
         self.log.append(f"started on {self.context.node_name}")
