@@ -24,7 +24,7 @@ import dray
 from dray.agent.runtimes.failures import RUN_CONTAINER_ERROR, RuntimeFailed
 from dray.agent.runtimes.process.exits import ExitWatch
 from dray.agent.runtimes.process.records import ContainerRecord
-from dray.agent.runtimes.process.remnants import kill_process, kill_remnants
+from dray.agent.runtimes.process.remnants import kill_remnants, kill_supervisor
 from dray.agent.runtimes.process.shim import frames
 from dray.agent.runtimes.process.shim.hooks import HookFailed, run_hooks
 from dray.agent.runtimes.process.shim.identity import ProcessIdentity, boot_id
@@ -45,6 +45,9 @@ logger = logging.getLogger(__name__)
 
 # Hooks of a container may take a while before it runs; a supervisor alone takes milliseconds.
 START_SECONDS: Final = 300.0
+# How long a start that nobody wants any more may take, whatever the grace: without hooks it is over
+# long before.
+STARTING_SECONDS: Final = 2.0
 # After a kill only the kernel, and hooks that run when all is over, can be slow.
 KILL_SECONDS: Final = 90.0
 
@@ -155,9 +158,15 @@ class ProcessContainer:
 
     async def stop(self, grace_seconds: float) -> None:
         """Ask it to end, then kill it; returns once nothing of it is left."""
-        if self._starting is not None:
-            with suppress(RuntimeFailed):
-                await asyncio.shield(self._starting)
+        patience = max(grace_seconds, STARTING_SECONDS)
+        while self._starting is not None and not self._starting.done():
+            try:
+                with suppress(RuntimeFailed):
+                    await within(self._clock, patience, asyncio.shield(self._starting))
+            except TimeoutError:
+                logger.warning("%s is stopped while it starts, and killed", self.record.id)
+                await asyncio.to_thread(self._kill_supervisor)
+                patience = STARTING_SECONDS
         if self._state is not ContainerState.RUNNING:
             return
         if grace_seconds > 0:
@@ -172,7 +181,7 @@ class ProcessContainer:
         logger.error("the supervisor of %s does not end, and is killed", self.record.id)
         identity = ProcessIdentity.from_json(self._supervisor.get("supervisor"))
         if identity is not None:
-            await asyncio.to_thread(kill_process, identity)
+            await asyncio.to_thread(kill_supervisor, identity)
         await self.ended.wait()
 
     async def connect(self) -> socket.socket:
@@ -253,7 +262,7 @@ class ProcessContainer:
         supervisor = self._read(SUPERVISOR)
         identity = ProcessIdentity.from_json(supervisor.get("supervisor"))
         if identity is not None:
-            kill_process(identity)
+            kill_supervisor(identity)
 
     def _supervisor_ended(self) -> None:
         self._watch = None

@@ -19,7 +19,7 @@ from typing import Any, Final
 from dray.agent.runtimes.process.shim.identity import ProcessIdentity, boot_id, identify, is_alive
 from dray.agent.runtimes.process.shim.remains import kill_cgroup
 
-__all__ = ["kill_process", "kill_remnants", "wait_for_end"]
+__all__ = ["kill_process", "kill_remnants", "kill_supervisor", "wait_for_end"]
 
 # How long the death of a process that was killed may take.
 DEATH_MS: Final = 10_000
@@ -56,11 +56,33 @@ def kill_process(process: ProcessIdentity) -> None:
         os.close(descriptor)
 
 
+def kill_supervisor(supervisor: ProcessIdentity) -> None:
+    """Kill a supervisor, and the hook it may be waiting for, which would go on without it."""
+    if not is_alive(supervisor):
+        return
+    children = _children_of(supervisor)
+    kill_process(supervisor)
+    for child in children:
+        # Hooks lead groups of their own, of which the number is nobody else's while they live.
+        if is_alive(child):
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(child.pid, signal.SIGKILL)
+        kill_process(child)
+
+
 def wait_for_end(descriptor: int) -> None:
     """Return once the process of a pidfd has ended, or after a while."""
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
     poll.poll(DEATH_MS)
+
+
+def _children_of(parent: ProcessIdentity) -> list[ProcessIdentity]:
+    try:
+        words = Path(f"/proc/{parent.pid}/task/{parent.pid}/children").read_text().split()
+    except OSError:
+        return []
+    return [found for word in words if (found := identify(int(word))) is not None]
 
 
 def _session_of(leader: ProcessIdentity) -> list[ProcessIdentity]:

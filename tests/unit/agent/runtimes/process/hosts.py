@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import shutil
 import signal
@@ -121,6 +122,18 @@ def log(path: Path) -> list[str]:
     return [line.split(" ", 3)[-1] for line in path.read_text(errors="replace").splitlines()]
 
 
+def write_spec(here: Host, edits: dict[str, Any]) -> None:
+    """A CDI file with one device."""
+    spec = {
+        "cdiVersion": "0.6.0",
+        "kind": "vendor.example.com/gpu",
+        "devices": [{"name": "gpu-0", "containerEdits": edits}],
+    }
+    directory = here.directory / "cdi"
+    directory.mkdir(exist_ok=True)
+    (directory / "vendor.json").write_text(json.dumps(spec))
+
+
 async def gone(pid: int) -> None:
     """Return once a process has ended."""
     try:
@@ -141,4 +154,4 @@ def kill(pid: int) -> None:
     os.kill(pid, signal.SIGKILL)
 
 
-__all__ = ["POD", "Host", "gone", "host", "kill", "log", "open_runtime"]
+__all__ = ["POD", "Host", "gone", "host", "kill", "log", "open_runtime", "write_spec"]

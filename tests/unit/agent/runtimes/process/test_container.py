@@ -14,7 +14,7 @@ from dray.agent.runtimes.process import container as module
 from dray.agent.runtimes.process.shim.identity import identify
 from dray.agent.runtimes.runtime import ContainerState
 from dray.testing import FakeClock
-from tests.unit.agent.runtimes.process.hosts import host
+from tests.unit.agent.runtimes.process.hosts import host, write_spec
 
 pytestmark = pytest.mark.slow
 
@@ -47,6 +47,40 @@ def test_a_supervisor_that_does_not_answer_is_ended_after_a_while() -> None:
             clock.advance(module.KILL_SECONDS)
             await stopping
             assert (await here.ended(container_id)).exit_code == 137
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("grace_seconds", [0.0, 30.0])
+@pytest.mark.parametrize("name", ["createRuntime", "createContainer"])
+def test_a_start_that_hangs_in_a_hook_does_not_outlast_the_grace(
+    name: str, grace_seconds: float
+) -> None:
+    async def main() -> None:
+        clock = FakeClock()
+        async with host(clock) as here:
+            script = f"echo $$ > {here.directory}/pid; sleep 1000"
+            args = ["sh", "-c", script]
+            hook = {"hookName": name, "path": "/bin/sh", "args": args, "timeout": 1000}
+            write_spec(here, {"env": ["A=b"], "hooks": [hook]})
+            os.mkfifo(here.directory / "pid")
+            container_id = await here.create(
+                *WAITING, cdi_devices=("vendor.example.com/gpu=gpu-0",)
+            )
+            starting = asyncio.ensure_future(here.runtime.start_container(container_id))
+            pid = int(await asyncio.to_thread((here.directory / "pid").read_text))
+            before = len(clock._sleepers)
+            stopping = asyncio.ensure_future(
+                here.runtime.stop_container(container_id, grace_seconds)
+            )
+            while len(clock._sleepers) == before:
+                await asyncio.sleep(0)
+            clock.advance(max(grace_seconds, module.STARTING_SECONDS))
+            await stopping
+            with pytest.raises(RuntimeFailed, match="its supervisor was killed"):
+                await starting
+            assert (await here.ended(container_id)).exit_code == 137
+            assert identify(pid) is None
 
     asyncio.run(main())
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -27,7 +25,15 @@ from dray.clock import SystemClock
 from dray.entropy import SeededEntropy
 from dray.testing import FakeClock
 from dray.testing.runtime_suite import POD, RuntimeSuite, find
-from tests.unit.agent.runtimes.process.hosts import Host, gone, host, kill, log, open_runtime
+from tests.unit.agent.runtimes.process.hosts import (
+    Host,
+    gone,
+    host,
+    kill,
+    log,
+    open_runtime,
+    write_spec,
+)
 
 ROOT = Path(__file__).parents[5]
 WAITING = ("sleep", "1000")
@@ -617,18 +623,6 @@ def test_ports_of_the_host_are_those_of_the_pod() -> None:
 
 
 # Helpers ---------------------------------------------------------------------------------------
-
-
-def write_spec(here: Host, edits: dict[str, Any]) -> None:
-    """A CDI file with one device."""
-    spec = {
-        "cdiVersion": "0.6.0",
-        "kind": "vendor.example.com/gpu",
-        "devices": [{"name": "gpu-0", "containerEdits": edits}],
-    }
-    directory = here.directory / "cdi"
-    directory.mkdir(exist_ok=True)
-    (directory / "vendor.json").write_text(json.dumps(spec))
 
 
 async def first_pid(here: Host, container_id: str) -> int:
