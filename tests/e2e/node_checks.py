@@ -46,6 +46,9 @@ async def settled(storm: Storm) -> tuple[float, Sequence[str]]:
 
 async def problems(storm: Storm) -> list[str]:
     """Everything that is not as it should be, a line each."""
+    for member in (storm.machine.server, *storm.machine.members):
+        code = member.ended_by_itself
+        assert code is None, f"{member.name} exited with {code}:\n{member.last_words()}"
     listed = await storm.client.list(Pod, namespace=NAMESPACE)
     pods = {pod.metadata.uid: pod for pod in listed.items}
     return [
