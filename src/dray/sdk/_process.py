@@ -51,17 +51,17 @@ def run(
         format="%(asctime)s %(levelname)s %(name)s: %(message)s",
         stream=sys.stderr,
     )
-    code = asyncio.run(_main(driver, settings))
+    code = asyncio.run(_main(driver, settings, told))
     if code != EXIT_ENDED:
         sys.exit(code)
 
 
-async def _main(driver: Driver, settings: Settings) -> int:
+async def _main(driver: Driver, settings: Settings, environment: Mapping[str, str]) -> int:
     clock = SystemClock()
     try:
         check_driver_name(driver.name)
         settings.check(driver.name)
-        client = _client(driver, settings, clock)
+        client = _client(driver, settings, clock, environment)
     except ConfigurationError as error:
         _log.error("%s", error)
         return EXIT_MISCONFIGURED
@@ -77,9 +77,12 @@ async def _main(driver: Driver, settings: Settings) -> int:
         await client.close()
 
 
-def _client(driver: Driver, settings: Settings, clock: Clock) -> Client:
+def _client(
+    driver: Driver, settings: Settings, clock: Clock, environment: Mapping[str, str]
+) -> Client:
     paths = [settings.kubeconfig] if settings.kubeconfig else []
-    return connect(load_kubeconfig(*paths), clock=clock, field_manager=driver.name)
+    config = load_kubeconfig(*paths, environment=environment)
+    return connect(config, clock=clock, field_manager=driver.name)
 
 
 async def _serve(driver: Driver, settings: Settings, client: Client, clock: Clock) -> int:

@@ -88,7 +88,8 @@ def settings_from(
     add = parser.add_argument
     add("--node-name", default=told("NODE_NAME", ""), help="the node's name [NODE_NAME]")
     add("--pod-uid", default=told("POD_UID", ""), help="UID of this pod, if updates roll [POD_UID]")
-    add("--kubeconfig", default=told("KUBECONFIG", ""), help="how to reach the API [KUBECONFIG]")
+    # Not the variable itself: it may name several files, which whoever reads them knows.
+    add("--kubeconfig", default="", help="a file that says how to reach the API [KUBECONFIG]")
     add("--kubelet-directory", default=told("KUBELET_DIR", str(KUBELET_DIRECTORY)), type=Path)
     add("--plugin-directory", default=_path(told("PLUGIN_DIR")), type=Path)
     add("--registry-directory", default=_path(told("PLUGIN_REGISTRY_DIR")), type=Path)

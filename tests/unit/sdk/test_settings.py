@@ -13,15 +13,21 @@ from dray.sdk._settings import Settings, settings_from
 def test_the_environment_says_what_pods_know() -> None:
     settings, level = settings_from(
         [],
-        {"NODE_NAME": "n1", "POD_UID": "u", "KUBECONFIG": "/k", "CDI_ROOT": "/cdi"},
+        {"NODE_NAME": "n1", "POD_UID": "u", "CDI_ROOT": "/cdi"},
         driver="d.example.com",
     )
-    assert settings == Settings(
-        node_name="n1", pod_uid="u", kubeconfig="/k", cdi_directory=Path("/cdi")
-    )
+    assert settings == Settings(node_name="n1", pod_uid="u", cdi_directory=Path("/cdi"))
     assert level == "info"
     assert settings.plugin_path("d.example.com") == Path("/var/lib/kubelet/plugins/d.example.com")
     assert settings.registry_path() == Path("/var/lib/kubelet/plugins_registry")
+
+
+def test_a_list_of_kubeconfigs_is_not_taken_for_one_file() -> None:
+    several = {"KUBECONFIG": "/a:/b"}
+    settings, _level = settings_from([], several, driver="d.example.com")
+    assert settings.kubeconfig == ""  # whoever reads the files looks there
+    settings, _level = settings_from(["--kubeconfig=/k"], several, driver="d.example.com")
+    assert settings.kubeconfig == "/k"
 
 
 def test_flags_outweigh_the_environment() -> None:
