@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 class PoolHistory:
     """What must be remembered of a pool from one write to the next."""
 
-    layout: Layout = Layout.APART
+    layout: Layout | None = None  # not known before the first look at the server
     seen_generation: int = 0
     times: TaintTimes = field(default_factory=dict)
     checked: Pool | None = None  # the last that was found to be valid
@@ -79,19 +79,32 @@ class PoolWriter:
         Raises InventoryError for what no server would take, else what the server says.
         """
         try:
-            todo = self._plan(name, wanted, history, await self._owned())
-            await self._carry_out(todo, history, written)
+            await self._write(name, wanted, history, written)
         except Invalid as error:
             if not wanted.counters:
                 raise
             # Servers before 1.35 want counters elsewhere. If that is no better, it is not that.
-            _log.info("pool %s is refused with %s: %s", name, history.layout.value, error)
-            if history.layout is Layout.TOGETHER:
-                history.layout = Layout.APART
-                raise
-            history.layout = Layout.TOGETHER
+            refused = self._layout(name, history)
+            _log.info("pool %s is refused with %s: %s", name, refused.value, error)
+            history.layout = Layout.APART if refused is Layout.TOGETHER else Layout.TOGETHER
             await self._view.look_again()
-            await self.write(name, wanted, history, written)
+            try:
+                await self._write(name, wanted, history, written)
+            except Invalid:
+                history.layout = refused
+                raise
+
+    async def _write(self, name: str, wanted: Pool, history: PoolHistory, written: Written) -> None:
+        todo = self._plan(name, wanted, history, await self._owned())
+        await self._carry_out(todo, history, written)
+
+    def _layout(self, name: str, history: PoolHistory) -> Layout:
+        """The one the server took last; an earlier process may have found out which."""
+        if history.layout is None:
+            specs = [each.spec for each in self._view.of_pool(name)]
+            together = any(spec.devices and spec.shared_counters for spec in specs)
+            history.layout = Layout.TOGETHER if together else Layout.APART
+        return history.layout
 
     def is_done(self, name: str, wanted: Pool, history: PoolHistory) -> bool:
         """Whether there is nothing to write, as far as is known."""
@@ -105,7 +118,7 @@ class PoolWriter:
         history.seen_generation = max(history.seen_generation, newest)
         self._check(name, wanted, history)
         times = {**history.times, **taint_times(existing)}
-        specs = self._lay_out(wanted, history.layout, existing, newest)
+        specs = self._lay_out(wanted, self._layout(name, history), existing, newest)
         timed = [keep_taint_times(spec, times) for spec in specs]
         # Those of taints that are gone are forgotten.
         history.times = taint_times([ResourceSlice(spec=spec) for spec in timed])

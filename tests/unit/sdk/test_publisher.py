@@ -509,24 +509,24 @@ class OldServer:
         return Reply(200, {}, json.dumps(document).encode())
 
 
-def test_an_old_server_gets_counters_together_with_devices() -> None:
+def test_an_old_server_gets_counters_together_with_devices_also_after_a_restart() -> None:
     async def body() -> None:
         clock, server = FakeClock(), OldServer()
         errors: list[DrayError] = []
-        publisher = Publisher(
-            Client(server, clock=clock),
-            driver=DRIVER,
-            node_name="node-1",
-            clock=clock,
-            entropy=SeededEntropy(7),
-            on_error=errors.append,
-        )
-        publisher.publish(Inventory([partitions()]))
-        async with running(publisher):
-            await publisher.published()
-            assert len(server.slices) == 1
-            publisher.publish(Inventory([partitions("v2")]))
-            await publisher.published()
+        for versions in (("v1", "v2"), ("v3",)):
+            publisher = Publisher(
+                Client(server, clock=clock),
+                driver=DRIVER,
+                node_name="node-1",
+                clock=clock,
+                entropy=SeededEntropy(7),
+                on_error=errors.append,
+            )
+            async with running(publisher):
+                for version in versions:
+                    publisher.publish(Inventory([partitions(version)]))
+                    await publisher.published()
+                    assert len(server.slices) == 1
         (slice_,) = server.slices.values()
         assert slice_["spec"]["pool"]["generation"] == 1
         assert len(slice_["spec"]["sharedCounters"]) == 2
