@@ -31,6 +31,9 @@ _USER_AGENT: Final = "kube-probe/1.37"
 _HEALTH_CHECK: Final = "/grpc.health.v1.Health/Check"
 _SERVING: Final = 1
 
+# What Python raises for hosts that are no names and ports that are no numbers of ports.
+_UNUSABLE: Final = (ValueError, OverflowError)
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -92,7 +95,7 @@ class Checker:
                 f'Get "{url}": context deadline exceeded '
                 "(Client.Timeout exceeded while awaiting headers)",
             )
-        except (OSError, RuntimeFailed, ValueError) as error:
+        except (OSError, RuntimeFailed, *_UNUSABLE) as error:
             return Answer(False, f'Get "{url}": {error}')
         if 200 <= code < 400:
             return Answer(True)
@@ -112,7 +115,7 @@ class Checker:
             await within(self._clock, timeout_seconds, self._touch(sandbox, action.host, port))
         except TimeoutError:
             return Answer(False, f"dial tcp {action.host or _address(sandbox)}:{port}: i/o timeout")
-        except (OSError, RuntimeFailed) as error:
+        except (OSError, RuntimeFailed, *_UNUSABLE) as error:
             return Answer(False, str(error))
         return Answer(True)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Collection, Coroutine, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,6 +30,7 @@ from dray.agent.pods.downward import PodFacts
 from dray.agent.pods.environment import Environment
 from dray.agent.pods.observer import Observer
 from dray.agent.pods.phase import TERMINAL
+from dray.agent.pods.pod_changes import asks_anew
 from dray.agent.pods.pod_state import PodState
 from dray.agent.pods.starting import pod_text
 from dray.agent.pods.status import Verdict
@@ -42,7 +44,7 @@ from dray.api.core import RESOURCE_PODS, Pod
 from dray.api.meta import ObjectMeta
 from dray.api.quantity import Quantity
 from dray.client import Client, Informer
-from dray.clock import Clock
+from dray.clock import Clock, within
 from dray.entropy import Entropy
 
 __all__ = ["PodManager"]
@@ -122,6 +124,7 @@ class PodManager:
             host_addresses=tuple(host_addresses),
         )
         self._workers: dict[str, PodWorker] = {}
+        self._told: dict[str, asyncio.Event] = {}  # of pods that wait after a bug
         self._tasks: asyncio.TaskGroup | None = None
         self._dirty: set[str] = set()  # pods of which the runtime said something
         self._heard = asyncio.Event()
@@ -202,10 +205,13 @@ class PodManager:
             worker = self._workers.get(before.metadata.uid)
             if worker is not None:
                 worker.vanish()
+                self._tell(before.metadata.uid)
         if now is None or now.spec.node_name != self._node_name:
             return
         worker = self._workers.get(now.metadata.uid)
         if worker is not None:
+            if asks_anew(worker.pod, now):
+                self._tell(now.metadata.uid)
             worker.update(now)
         else:
             self._add(now, self._rejection(now))
@@ -247,12 +253,21 @@ class PodManager:
             first = _first(error)
             message = f"{type(first).__name__}: {first}; looked after again in a while"
             self._around.events.record(pod, WARNING, "PodWorkerFailed", message)
-            await clock.sleep(backoff.fail(clock.monotonic()))
+            told = self._told[uid] = asyncio.Event()
+            with suppress(TimeoutError):
+                await within(clock, backoff.fail(clock.monotonic()), told.wait())
+            del self._told[uid]
             again = PodWorker(worker.pod, self._around, rejection=worker.rejection)
             if worker.vanished:
                 again.vanish()
             worker = self._workers[uid] = again
         del self._workers[uid]
+
+    def _tell(self, uid: str) -> None:
+        """Somebody wants something else of a pod, and maybe nothing that met a bug."""
+        told = self._told.get(uid)
+        if told is not None:
+            told.set()
 
     def _end_orphan(self, identity: PodIdentity, state: PodState) -> None:
         """End what runs for a pod that was deleted while no agent was there."""

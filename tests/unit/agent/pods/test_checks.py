@@ -157,6 +157,18 @@ def test_a_host_is_connected_to_directly() -> None:
     asyncio.run(run())
 
 
+@pytest.mark.parametrize(("host", "port"), [("a..b", "80"), ("127.0.0.1", "99999")])
+def test_nobody_can_be_asked_where_nobody_can_be(host: str, port: str) -> None:
+    async def run() -> None:
+        checker = Checker(FakeRuntime(), clock=SystemClock())
+        connection = TCPSocketAction(host=host, port=port)
+        assert not (await checker.tcp_socket(BOX, MAIN, connection, 5)).success
+        request = HTTPGetAction(host=host, port=port)
+        assert not (await checker.http_get(BOX, MAIN, request, 5)).success
+
+    asyncio.run(run())
+
+
 @pytest.mark.parametrize(("status", "success"), [(1, True), (2, False)])
 def test_a_service_is_asked_for_its_health(status: int, success: bool) -> None:
     async def run() -> None:

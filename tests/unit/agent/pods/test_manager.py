@@ -410,3 +410,19 @@ def test_a_bug_that_one_pod_meets_is_not_the_end_of_the_others(
         await stage.until_gone("unlucky")
 
     play(scenario)
+
+
+def test_a_pod_that_met_a_bug_is_deleted_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario(stage: Stage) -> None:
+        async def prepare(pod: Pod) -> None:
+            raise ZeroDivisionError("a bug")
+
+        monkeypatch.setattr(stage.claims, "prepare", prepare)
+        await stage.add(make_pod("unlucky", resource_claims=CLAIMS))
+        await stage.settle()
+        assert stage.events.messages("PodWorkerFailed")
+        # No time passes.
+        await stage.client.delete(Pod, "unlucky", namespace="default")
+        await stage.until_gone("unlucky")
+
+    play(scenario)
