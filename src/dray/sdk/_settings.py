@@ -100,9 +100,12 @@ def settings_from(
     add("--no-v1beta1", dest="offer_v1beta1", action="store_false", help="nor v1beta1")
     add("--no-health", dest="offer_health", action="store_false", help="nor the health stream")
     add("--no-publish", dest="publish", action="store_false", help="publish no ResourceSlices")
-    add("--log-level", default=told("LOG_LEVEL", "info"), choices=_LEVELS)
+    add("--log-level", default=told("LOG_LEVEL", "info").lower(), choices=_LEVELS)
     values = vars(parser.parse_args(arguments))
     level: str = values.pop("log_level")
+    if level not in _LEVELS:
+        # Flags were checked; the environment was not.
+        parser.error(f"LOG_LEVEL {quote(level)} is none of {', '.join(_LEVELS)}")
     return Settings(**values), level
 
 

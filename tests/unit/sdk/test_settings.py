@@ -64,6 +64,16 @@ def test_a_flag_that_does_not_exist_ends_the_process_with_two() -> None:
     assert caught.value.code == 2
 
 
+def test_the_environments_level_of_logging_is_checked_as_the_flags_is(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert settings_from([], {"LOG_LEVEL": "DEBUG"}, driver="d")[1] == "debug"
+    with pytest.raises(SystemExit) as caught:
+        settings_from([], {"LOG_LEVEL": "verbose"}, driver="d")
+    assert caught.value.code == 2
+    assert 'LOG_LEVEL "verbose" is none of debug, info' in capsys.readouterr().err
+
+
 def test_all_that_is_wrong_is_said_at_once() -> None:
     broken = Settings(pod_uid="A B", offer_v1=False, offer_v1beta1=False, device_class="-")
     with pytest.raises(ConfigurationError) as caught:
