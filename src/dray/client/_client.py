@@ -34,6 +34,7 @@ from dray.client._resources import check_name, namespace_for, path_of, resource_
 from dray.client._transport import Call, Reply, StreamedReply, Transport
 from dray.client._watch import Events, WatchEvent
 from dray.clock import Clock, within
+from dray.entropy import Entropy
 from dray.errors import Expired, TransportError
 from dray.http.messages import Header
 
@@ -41,6 +42,11 @@ __all__ = ["Client", "Listing", "PatchType"]
 
 # Upstream's page: a few megabytes of pods.
 PAGE_SIZE: Final = 500
+
+# How long a watch lasts before the server ends it and another begins: upstream's range, from which
+# each is drawn, so that not all end at once; the middle of it where there is nothing to draw from.
+WATCH_SECONDS_MIN: Final = 300
+WATCH_SECONDS_MAX: Final = 600
 
 # How often a busy server is asked again, and how long it may make us wait each time: beyond it,
 # the caller knows better what to do.
@@ -77,10 +83,18 @@ class Listing(Generic[T]):
 class Client:
     """The API of one server, as one user."""
 
-    def __init__(self, transport: Transport, *, clock: Clock, field_manager: str = "dray") -> None:
+    def __init__(
+        self,
+        transport: Transport,
+        *,
+        clock: Clock,
+        entropy: Entropy | None = None,
+        field_manager: str = "dray",
+    ) -> None:
         """`field_manager` is who owns the fields that this client writes."""
         self._transport = transport
         self._clock = clock
+        self._entropy = entropy
         self._field_manager = field_manager
         # Versions in the order in which they are tried, the one that was served last first.
         self._versions: dict[Kind, tuple[Version, ...]] = {}
@@ -140,9 +154,9 @@ class Client:
     ) -> AsyncGenerator[WatchEvent[T], None]:
         """What happens to matching objects from a resourceVersion on; without one, what is there.
 
-        Ends when the server ends it, which it does after a while. Raises Expired once the
-        resourceVersion is no longer known: list again. A caller that leaves early closes the
-        generator (contextlib.aclosing), or lets go of it.
+        Ends when the server ends it, which it is asked to do after a few minutes. Raises Expired
+        once the resourceVersion is no longer known: list again. A caller that leaves early closes
+        the generator (contextlib.aclosing), or lets go of it.
         """
         query = _present(
             watch="true",
@@ -150,6 +164,7 @@ class Client:
             labelSelector=label_selector,
             fieldSelector=field_selector,
             resourceVersion=resource_version,
+            timeoutSeconds=str(self._watch_seconds()),
         )
         resource = resource_of(kind)
         task = _Task(resource, "GET", namespace, query=query, collection=True)
@@ -310,6 +325,11 @@ class Client:
             body=obj,
         )
         return await self._do(task, type(obj))
+
+    def _watch_seconds(self) -> int:
+        if self._entropy is None:
+            return (WATCH_SECONDS_MIN + WATCH_SECONDS_MAX) // 2
+        return int(self._entropy.uniform(WATCH_SECONDS_MIN, WATCH_SECONDS_MAX))
 
     def _managed(self, field_manager: str = "") -> _Query:
         return (("fieldManager", field_manager or self._field_manager),)

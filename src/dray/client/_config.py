@@ -18,6 +18,7 @@ from dray.client._exec_plugin import ExecCredentials, ExecPlugin
 from dray.client._http import HTTPTransport
 from dray.client._tls import TLS, Trust
 from dray.clock import Clock
+from dray.entropy import Entropy
 from dray.http.messages import Header
 
 __all__ = ["Config", "connect"]
@@ -50,7 +51,9 @@ class Config:
 _NOBODY: Final = Identity()
 
 
-def connect(config: Config, *, clock: Clock, field_manager: str = "dray") -> Client:
+def connect(
+    config: Config, *, clock: Clock, entropy: Entropy | None = None, field_manager: str = "dray"
+) -> Client:
     """A client of the server. Nothing is sent yet. Raises ConfigurationError."""
     if config.server.startswith("https:"):
         TLS(config.trust).context()  # what is wrong with it is said now, not with every request
@@ -61,4 +64,4 @@ def connect(config: Config, *, clock: Clock, field_manager: str = "dray") -> Cli
         credentials=config.credentials(clock),
         headers=config.headers,
     )
-    return Client(transport, clock=clock, field_manager=field_manager)
+    return Client(transport, clock=clock, entropy=entropy, field_manager=field_manager)

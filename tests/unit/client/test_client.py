@@ -25,6 +25,7 @@ from dray.api.resource import (
 from dray.api.wire import replace
 from dray.client import Call, Client, EventType, PatchType, Reply, StreamedReply
 from dray.client._client import BUSY_RETRIES_MAX
+from dray.entropy import SeededEntropy
 from dray.errors import (
     AlreadyExists,
     BadRequest,
@@ -230,6 +231,20 @@ def test_a_watch_tells_what_happens() -> None:
                 assert event.object.kind == "ConfigMap"
                 await client.delete(ConfigMap, "a", namespace="default")
                 assert (await anext(watch)).type is EventType.DELETED
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("entropy", [None, SeededEntropy(1)], ids=["fixed", "drawn"])
+def test_a_watch_asks_to_be_ended_after_minutes(entropy: SeededEntropy | None) -> None:
+    async def main() -> None:
+        transport = Scripted(*[Reply(200, {}, b"")] * 20)
+        client = Client(transport, clock=FakeClock(), entropy=entropy)
+        for _watch in range(20):
+            assert [event async for event in client.watch(ConfigMap)] == []
+        asked = [int(dict(call.query)["timeoutSeconds"]) for call in transport.calls]
+        assert all(300 <= seconds <= 600 for seconds in asked)
+        assert set(asked) == {450} if entropy is None else len(set(asked)) > 1
 
     asyncio.run(main())
 
