@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import hashlib
 import logging
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from dray.agent.runtimes.process.shim.remains import kill_cgroup
 from dray.agent.runtimes.runtime import ContainerConfig
 
 __all__ = ["Cgroups", "find_cgroups", "limits"]
@@ -26,6 +28,9 @@ _CONTROLLERS: Final = ("cpu", "memory", "pids")
 CPU_PERIOD_MICROSECONDS: Final = 100_000
 # The kernel takes no less.
 CPU_QUOTA_MICROSECONDS_MIN: Final = 1_000
+
+# The start of a node waits for it. What is not dead by then has the next start to be removed at.
+SWEEP_WAIT_MS: Final = 1_000
 
 # The ranges of cpu.shares and cpu.weight, for the conversion every runtime uses.
 _SHARES_MIN: Final = 2
@@ -96,6 +101,17 @@ class Cgroups:
         for directory in (top, top.parent):
             with suppress(OSError):
                 directory.rmdir()
+
+    def sweep(self, kept: Collection[str]) -> None:
+        """Remove those of containers that are known no more, and end what runs in them."""
+        for path in self._base.glob("pod*/*/"):
+            if str(path) not in kept:
+                logger.warning("cgroup %s is nobody's, and removed", path)
+                kill_cgroup(str(path), wait_ms=SWEEP_WAIT_MS)
+                self.remove(str(path))
+        for pod in self._base.glob("pod*/"):
+            with suppress(OSError):
+                pod.rmdir()
 
     def close(self) -> None:
         """Remove what is empty."""

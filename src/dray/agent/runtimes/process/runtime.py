@@ -346,6 +346,8 @@ class ProcessRuntime:
             container = self._make(record, directory)
             self._containers[record.id] = container
             container.adopt()
+        if self._cgroups is not None:
+            self._cgroups.sweep({each.record.cgroup for each in self._containers.values()})
         return state
 
     def _make(self, record: ContainerRecord, directory: Path) -> ProcessContainer:

@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+import asyncio
+import os
+import signal
 from pathlib import Path
 
 import pytest
 
 from dray.agent.runtimes.process.cgroups import find_cgroups, limits
+from dray.agent.runtimes.process.shim.identity import identify
 from dray.agent.runtimes.runtime import ContainerConfig
+from tests.unit.agent.runtimes.process.hosts import host, open_runtime
 
 
 @pytest.mark.parametrize(
@@ -61,3 +66,46 @@ def test_a_containers_cgroup_comes_and_goes_with_it(tmp_path: Path) -> None:
     finally:
         cgroups.close()
     assert not Path(cgroups.supervisors).exists()
+
+
+def test_cgroups_of_nobody_are_removed_with_what_runs_in_them(tmp_path: Path) -> None:
+    cgroups = find_cgroups(tmp_path)
+    if cgroups is None:
+        pytest.skip("no cgroups here")
+    config = ContainerConfig("app", 0, "image")
+    kept = cgroups.make("one", "kept", config)
+    lost = [cgroups.make("one", "lost", config), cgroups.make("two", "lost", config)]
+    empty = Path(lost[1]).parent.with_name("podthree")
+    empty.mkdir()
+    pids = [os.posix_spawn("/bin/sleep", ["sleep", "1000"], {}) for _ in range(2)]
+    try:
+        for pid, path in zip(pids, (kept, lost[0]), strict=True):
+            Path(path, "cgroup.procs").write_text(str(pid))
+        cgroups.sweep({kept})
+        assert os.WTERMSIG(os.waitpid(pids[1], 0)[1]) == signal.SIGKILL
+        assert identify(pids[0]) is not None
+        assert Path(kept).exists()
+        assert not any(Path(path).exists() for path in (*lost, str(empty)))
+        assert not Path(lost[1]).parent.exists()
+    finally:
+        os.kill(pids[0], signal.SIGKILL)
+        os.waitpid(pids[0], 0)
+        cgroups.remove(kept)
+        cgroups.close()
+
+
+@pytest.mark.slow
+def test_a_new_runtime_removes_what_containers_left() -> None:
+    async def main() -> None:
+        async with host() as here:
+            cgroups = here.runtime._cgroups
+            if cgroups is None:
+                pytest.skip("no cgroups here")
+            container_id = await here.start("sleep", "1000")
+            path = here.runtime._containers[container_id].record.cgroup
+            left = cgroups.make("gone", "app", ContainerConfig("app", 0, "image"))
+            async with open_runtime(here.directory):
+                assert Path(path).exists()
+                assert not Path(left).parent.exists()
+
+    asyncio.run(main())
