@@ -530,6 +530,11 @@ class PodWorker:
         around, uid = self._around, self._pod.metadata.uid
         for sandbox in self._state.sandboxes:
             await around.runtime.remove_sandbox(sandbox.id)
+        # Those whose sandbox the runtime has lost nobody else would remove.
+        present = {sandbox.id for sandbox in self._state.sandboxes}
+        for container in self._state.containers:
+            if container.sandbox_id not in present:
+                await around.runtime.remove_container(container.id)
         await around.storage.tear_down(uid)
         around.health.forget(uid)
         around.writer.forget(uid)

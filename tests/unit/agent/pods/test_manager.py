@@ -141,6 +141,24 @@ def test_a_pod_that_is_over_is_known_until_it_is_deleted() -> None:
     play(scenario)
 
 
+def test_containers_whose_sandbox_was_lost_go_with_their_pod() -> None:
+    async def scenario(stage: Stage) -> None:
+        await stage.add(make_pod())
+        await stage.until("web", is_running)
+        await stage.stop()
+        await stage.client.delete(Pod, "web", namespace="default", grace_period_seconds=0)
+        (sandbox,) = await stage.runtime.list_sandboxes()
+        del stage.runtime._sandboxes[sandbox.id]
+        await stage.start()
+        await stage.settle()
+        await stage.pass_time(60, steps=6)
+        assert await stage.runtime.list_containers() == []
+        assert stage.manager is not None
+        assert stage.manager.active_pods() == []
+
+    play(scenario)
+
+
 OUT_OF_PODS = "Node didn't have enough resource: pods, requested: 1, used: 2, capacity: 2"
 
 
