@@ -32,6 +32,7 @@ class VolumeFile:
 
     data: bytes
     mode: int = 0o644
+    user: int | None = None  # whose it is; the agent's if nobody's
 
 
 def write_payload(
@@ -56,8 +57,9 @@ def write_payload(
         # A group of the pod reads what its owner reads.
         mode = file.mode | 0o040 if group is not None else file.mode
         target.chmod(mode)
-        if group is not None and os.geteuid() == 0:
-            os.chown(target, -1, group)
+        if os.geteuid() == 0:
+            owners = (-1 if one is None else one for one in (file.user, group))
+            os.chown(target, *owners)
     with suppress(FileNotFoundError):
         (directory / _DATA_NEXT).unlink()
     (directory / _DATA_NEXT).symlink_to(fresh.name)

@@ -33,6 +33,7 @@ from dray.api.core.parts import (
     PodSecurityContext,
     ProjectedVolumeSource,
     SecretProjection,
+    SecurityContext,
     Volume,
     VolumeProjection,
 )
@@ -40,6 +41,7 @@ from dray.api.core.parts import (
 __all__ = ["Volumes", "is_written", "refreshes", "volumes_of"]
 
 FILE_MODE: Final = 0o644
+TOKEN_MODE: Final = 0o600
 SHARED_DIRECTORY_MODE: Final = 0o777
 
 _WRITTEN: Final = {
@@ -86,8 +88,7 @@ class Volumes:
 
     async def make(self, pod: Pod, facts: PodFacts) -> None:
         """Have all volumes of a pod as they should be now; raises ConfigFailed."""
-        security = read_part(pod.spec.security_context, PodSecurityContext)
-        group = security.fs_group if security is not None else None
+        group = _group(pod)
         reader = ObjectReader(self._api, pod.metadata.namespace)
         for volume in volumes_of(pod):
             path = self.path_of(pod, volume)
@@ -171,9 +172,11 @@ class Volumes:
             return _downward(source.downward_api.items, pod, facts, mode)
         if source.service_account_token is not None:
             token = await self._tokens.token(pod, source.service_account_token)
-            # Only the pod reads its token: 0600, unless a group is to read it.
-            file = VolumeFile(token.encode(), 0o600 if mode == FILE_MODE else mode)
-            return {source.service_account_token.path: file}
+            # Where it is known who reads the token, nobody else does.
+            user = _user(pod)
+            if user is not None or _group(pod) is not None:
+                mode = TOKEN_MODE
+            return {source.service_account_token.path: VolumeFile(token.encode(), mode, user)}
         raise ConfigFailed(f"{_kind(source)} projections are not supported on this node")
 
 
@@ -226,6 +229,22 @@ def _downward(
             raise ConfigFailed(f"file {item.path} of the downward API has no source")
         found[item.path] = VolumeFile(text.encode(), item.mode or mode)
     return found
+
+
+def _group(pod: Pod) -> int | None:
+    """The group whose the files of a pod are."""
+    security = read_part(pod.spec.security_context, PodSecurityContext)
+    return None if security is None else security.fs_group
+
+
+def _user(pod: Pod) -> int | None:
+    """Whom all containers of a pod run as, if that is said and is the same for all."""
+    of_pod = read_part(pod.spec.security_context, PodSecurityContext) or PodSecurityContext()
+    users = set()
+    for container in (*pod.spec.init_containers, *(pod.spec.containers or ())):
+        own = read_part(container.security_context, SecurityContext) or SecurityContext()
+        users.add(of_pod.run_as_user if own.run_as_user is None else own.run_as_user)
+    return users.pop() if len(users) == 1 else None
 
 
 def _mode(mode: int | None) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import os
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,15 @@ from dray.agent.pods.service_tokens import ServiceTokens
 from dray.agent.pods.starting import ConfigFailed
 from dray.agent.pods.volumes import Volumes, refreshes, volumes_of
 from dray.api.carried import write_part
-from dray.api.core import ConfigMap, ObjectFieldSelector, Pod, PodSpec, Secret, ServiceAccount
+from dray.api.core import (
+    ConfigMap,
+    Container,
+    ObjectFieldSelector,
+    Pod,
+    PodSpec,
+    Secret,
+    ServiceAccount,
+)
 from dray.api.core.parts import (
     ConfigMapProjection,
     ConfigMapVolumeSource,
@@ -25,8 +34,10 @@ from dray.api.core.parts import (
     HostPathVolumeSource,
     KeyToPath,
     NFSVolumeSource,
+    PodSecurityContext,
     ProjectedVolumeSource,
     SecretVolumeSource,
+    SecurityContext,
     ServiceAccountTokenProjection,
     Volume,
     VolumeProjection,
@@ -171,9 +182,60 @@ def test_only_what_the_cluster_writes_is_looked_at_again() -> None:
     assert not refreshes(Pod())
 
 
-def test_a_token_is_for_the_pod_alone(tmp_path: Path) -> None:
-    token = ServiceAccountTokenProjection(path="token", expiration_seconds=3600)
-    source = ProjectedVolumeSource(sources=(VolumeProjection(service_account_token=token),))
+def token() -> Volume:
+    path = ServiceAccountTokenProjection(path="token", expiration_seconds=3600)
+    source = VolumeProjection(service_account_token=path)
+    return Volume(name="v", projected=ProjectedVolumeSource(sources=(source,)))
+
+
+class FakeTokens:
+    async def token(self, pod: Pod, projection: ServiceAccountTokenProjection) -> str:
+        return f"{projection.path} of {pod.metadata.name}"
+
+
+def test_a_token_is_for_a_pod_that_exists(tmp_path: Path) -> None:
     with pytest.raises(ConfigFailed, match="failed to fetch token"):
         # The API binds tokens to pods that exist, and this one does not.
-        make(tmp_path, Volume(name="v", projected=source))
+        make(tmp_path, token())
+
+
+def container(user: int | None = None) -> Container:
+    return Container(name="c", security_context=write_part(SecurityContext(run_as_user=user)))
+
+
+@pytest.mark.parametrize(
+    ("security", "containers", "mode", "user"),
+    [
+        (PodSecurityContext(), (container(),), 0o644, None),
+        (PodSecurityContext(), (container(5), container(7)), 0o644, None),
+        (PodSecurityContext(), (container(5), container()), 0o644, None),
+        (PodSecurityContext(), (container(5), container(5)), 0o600, 5),
+        (PodSecurityContext(run_as_user=5), (container(), container(5)), 0o600, 5),
+        (PodSecurityContext(fs_group=9), (container(),), 0o640, None),
+    ],
+    ids=["anybody", "several", "one and anybody", "one", "the pod's", "a group"],
+)
+def test_whoever_runs_in_the_pod_reads_its_token(
+    tmp_path: Path,
+    security: PodSecurityContext,
+    containers: tuple[Container, ...],
+    mode: int,
+    user: int | None,
+) -> None:
+    pod = Pod(
+        metadata=ObjectMeta(name="web", uid="uid"),
+        spec=PodSpec(
+            security_context=write_part(security),
+            init_containers=containers[:1],
+            containers=containers[1:],
+            volumes=write_part((token(),)),
+        ),
+    )
+    nobody: Any = None
+    tokens: Any = FakeTokens()
+    asyncio.run(Volumes(nobody, tokens, tmp_path).make(pod, PodFacts()))
+    file = where(tmp_path, "projected") / "token"
+    assert file.read_text() == "token of web"
+    assert file.stat().st_mode & 0o777 == mode
+    if os.geteuid() == 0:
+        assert file.stat().st_uid == (user or 0)
