@@ -209,7 +209,7 @@ def _pick(
     found = {}
     for item in items:
         if item.key in entries:
-            found[item.path] = VolumeFile(entries[item.key], item.mode or mode)
+            found[item.path] = VolumeFile(entries[item.key], _mode(item.mode, mode))
         elif not optional:
             raise ConfigFailed(f"{noun} references non-existent config key: {item.key}")
     return found
@@ -227,7 +227,7 @@ def _downward(
             text = resource_value(item.resource_field_ref, pod, nobody, facts)
         else:
             raise ConfigFailed(f"file {item.path} of the downward API has no source")
-        found[item.path] = VolumeFile(text.encode(), item.mode or mode)
+        found[item.path] = VolumeFile(text.encode(), _mode(item.mode, mode))
     return found
 
 
@@ -247,8 +247,8 @@ def _user(pod: Pod) -> int | None:
     return users.pop() if len(users) == 1 else None
 
 
-def _mode(mode: int | None) -> int:
-    return FILE_MODE if mode is None else mode
+def _mode(mode: int | None, default: int = FILE_MODE) -> int:
+    return default if mode is None else mode
 
 
 def _kind(source: Volume | VolumeProjection) -> str:

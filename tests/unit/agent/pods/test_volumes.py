@@ -99,6 +99,19 @@ def test_keys_can_be_picked_with_their_own_mode(tmp_path: Path) -> None:
     assert found.stat().st_mode & 0o777 == 0o400
 
 
+def test_a_file_can_be_for_nobody(tmp_path: Path) -> None:
+    name = ObjectFieldSelector(field_path="metadata.name")
+    items = (DownwardAPIVolumeFile(path="n", field_ref=name, mode=0),)
+    keys = (KeyToPath(key="color", path="c", mode=0),)
+    make(
+        tmp_path,
+        Volume(name="v", downward_api=DownwardAPIVolumeSource(items=items)),
+        Volume(name="v", config_map=ConfigMapVolumeSource(name="settings", items=keys)),
+    )
+    for found in (where(tmp_path, "downward-api") / "n", where(tmp_path, "configmap") / "c"):
+        assert found.stat().st_mode & 0o777 == 0
+
+
 def test_sources_are_projected_into_one_directory(tmp_path: Path) -> None:
     label = ObjectFieldSelector(field_path="metadata.labels['app']")
     sources = (
