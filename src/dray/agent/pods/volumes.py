@@ -273,6 +273,9 @@ def _make_directory(path: Path, mode: int | None, group: int | None) -> None:
 
 def _check_host_path(path: Path, source: HostPathVolumeSource) -> None:
     kind = source.type or ""
+    if not path.is_absolute():
+        # It would be somewhere below wherever the agent was started.
+        raise ConfigFailed(f"hostPath {source.path!r} must be an absolute path")
     if kind == "DirectoryOrCreate":
         path.mkdir(parents=True, exist_ok=True, mode=0o755)
     elif kind == "FileOrCreate" and not path.exists():

@@ -165,9 +165,16 @@ def test_facts_of_the_pod_are_files(tmp_path: Path) -> None:
             Volume(name="v", host_path=HostPathVolumeSource(path="/nonexistent", type="File")),
             "hostPath type check failed: /nonexistent is not a file",
         ),
+        (
+            Volume(name="v", host_path=HostPathVolumeSource(path="here", type="DirectoryOrCreate")),
+            "hostPath 'here' must be an absolute path",
+        ),
     ],
 )
-def test_what_cannot_be_mounted_says_why(tmp_path: Path, volume: Volume, text: str) -> None:
+def test_what_cannot_be_mounted_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, volume: Volume, text: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(ConfigFailed) as refused:
         make(tmp_path, volume)
     assert str(refused.value) == text
