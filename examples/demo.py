@@ -168,7 +168,7 @@ def show_pending(story: str, question: tuple[str, ...], code: int) -> bool:
 
 
 CRASH = EXAMPLES / "08-api-server" / "crash.py"
-WALK = EXAMPLES / "09-node-and-devices" / "walk.py"
+LIFETIME = EXAMPLES / "09-node-and-devices" / "lifetime.py"
 
 SERVER_STORY = (
     "dray server keeps devices, claims and pods in one SQLite file and answers over HTTPS, as "
@@ -221,7 +221,7 @@ def main() -> int:
     survived = show_program(SERVER_STORY, CRASH)
 
     title("A node, a device that fails, and an agent that is killed")
-    carried = show_program(NODE_STORY, WALK)
+    carried = show_program(NODE_STORY, LIFETIME)
 
     title("In short")
     say(f"{sum(good)} of {len(good)} examples are valid, as they should be.")

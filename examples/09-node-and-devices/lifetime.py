@@ -1,4 +1,4 @@
-"""A pod with a device, from its start to its end, through a failure and a crash: python walk.py.
+"""A pod with a device, through the failure of both device and node: python lifetime.py.
 
 Starts an API server and a node of its own in a temporary directory, and ends both. What is said is
 what was seen: every line waits for the API to show it. Exits with 1 if anything is otherwise.
@@ -176,7 +176,7 @@ def say(what: str, seen: object) -> None:
 
 
 async def walk(steps: Walk) -> bool:
-    """Go through all of it; whether everything was as it should be."""
+    """Go through all of it: whether everything was as it should be."""
     client = steps.client
     offered = await steps.until(ResourceSlice, "", lambda each: each.spec.devices)
     say("the driver publishes", ", ".join(one.name for one in offered.spec.devices or ()))
