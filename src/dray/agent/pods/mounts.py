@@ -14,8 +14,10 @@ import re
 from pathlib import Path
 from typing import Final
 
-__all__ = ["bind", "detach", "detach_below", "may_mount", "mounts_below"]
+__all__ = ["bind", "detach", "detach_below", "may_mount", "mount_memory", "mounts_below"]
 
+_MS_NOSUID: Final = 0x2
+_MS_NODEV: Final = 0x4
 _MS_BIND: Final = 0x1000
 _MNT_DETACH: Final = 2
 _UMOUNT_NOFOLLOW: Final = 8
@@ -43,6 +45,17 @@ def bind(descriptor: int, target: Path) -> None:
     source = f"/proc/self/fd/{descriptor}".encode()
     flags = ctypes.c_ulong(_MS_BIND)
     if _libc.mount(source, os.fsencode(target), None, flags, None) != 0:
+        raise _failure(f"mount {target}")
+
+
+def mount_memory(target: Path, *, mode: int, group: int | None, bytes_max: int) -> None:
+    """Have a directory in memory, for so much; without a number, for what the kernel thinks."""
+    options = [f"mode={mode:o}"]
+    options += [] if group is None else [f"gid={group}"]
+    options += [f"size={bytes_max}"] if bytes_max else []
+    data = ",".join(options).encode()
+    flags = ctypes.c_ulong(_MS_NOSUID | _MS_NODEV)
+    if _libc.mount(b"tmpfs", os.fsencode(target), b"tmpfs", flags, data) != 0:
         raise _failure(f"mount {target}")
 
 

@@ -49,7 +49,7 @@ class PodStorage:
         self._root = root
         self._facts = facts
         self._tokens = ServiceTokens(api, clock=clock)
-        self.volumes = Volumes(api, self._tokens, root)
+        self.volumes = Volumes(api, self._tokens, root, can_mount=self.can_mount)
 
     async def set_up(self, pod: Pod) -> None:
         await self.volumes.make(pod, self._facts)

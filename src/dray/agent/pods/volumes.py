@@ -20,6 +20,7 @@ import msgspec
 from dray.agent.pods.collaborators import API
 from dray.agent.pods.downward import PodFacts, field_value, resource_value
 from dray.agent.pods.environment import ObjectReader
+from dray.agent.pods.mounts import mount_memory
 from dray.agent.pods.service_tokens import ServiceTokens
 from dray.agent.pods.starting import ConfigFailed
 from dray.agent.pods.volume_files import VolumeFile, write_payload
@@ -28,6 +29,7 @@ from dray.api.core import ConfigMap, Container, Pod, Secret
 from dray.api.core.parts import (
     ConfigMapProjection,
     DownwardAPIVolumeFile,
+    EmptyDirVolumeSource,
     HostPathVolumeSource,
     KeyToPath,
     PodSecurityContext,
@@ -50,6 +52,7 @@ _WRITTEN: Final = {
     "downward_api": "kubernetes.io~downward-api",
     "projected": "kubernetes.io~projected",
 }
+_MEMORY: Final = "Memory"
 _EMPTY_DIR: Final = "kubernetes.io~empty-dir"
 
 
@@ -71,7 +74,11 @@ def is_written(volume: Volume) -> bool:
 class Volumes:
     """Makes volumes below one directory."""
 
-    def __init__(self, api: API, tokens: ServiceTokens, root: Path) -> None:
+    def __init__(
+        self, api: API, tokens: ServiceTokens, root: Path, *, can_mount: bool = False
+    ) -> None:
+        """`can_mount`: whether there can be volumes in memory."""
+        self._can_mount = can_mount
         self._api = api
         self._tokens = tokens
         self._root = root
@@ -96,13 +103,30 @@ class Volumes:
                 if volume.host_path is not None:
                     await asyncio.to_thread(_check_host_path, path, volume.host_path)
                 elif volume.empty_dir is not None:
-                    mode = volume.empty_dir.mode
-                    await asyncio.to_thread(_make_directory, path, mode, group)
+                    # Not in a thread, which could go on mounting after the pod was cleaned up.
+                    self._make_empty(volume.name, path, volume.empty_dir, group)
                 else:
                     payload = await self._payload(pod, volume, facts, reader)
                     await asyncio.to_thread(write_payload, path, payload, group=group)
             except OSError as error:
                 raise ConfigFailed(f'volume "{volume.name}": {error}') from error
+
+    def _make_empty(
+        self, name: str, path: Path, source: EmptyDirVolumeSource, group: int | None
+    ) -> None:
+        mode = SHARED_DIRECTORY_MODE if source.mode is None else source.mode
+        if not source.medium:
+            _make_directory(path, mode, group)
+            return
+        what = f'volume "{name}": emptyDir in {source.medium}'
+        if source.medium != _MEMORY:
+            raise ConfigFailed(f"{what} is not supported on this node")
+        if not self._can_mount:
+            raise ConfigFailed(f"{what} needs the right to mount, which this node does not have")
+        if not path.is_mount():
+            path.mkdir(parents=True, exist_ok=True)
+            size = 0 if source.size_limit is None else source.size_limit.value()
+            mount_memory(path, mode=mode, group=group, bytes_max=size)
 
     async def _payload(
         self, pod: Pod, volume: Volume, facts: PodFacts, reader: ObjectReader
@@ -262,11 +286,11 @@ def _kind(source: Volume | VolumeProjection) -> str:
 # Directories -----------------------------------------------------------------------------------
 
 
-def _make_directory(path: Path, mode: int | None, group: int | None) -> None:
+def _make_directory(path: Path, mode: int, group: int | None) -> None:
     if path.is_dir():
         return
     path.mkdir(parents=True)
-    path.chmod(SHARED_DIRECTORY_MODE if mode is None else mode)
+    path.chmod(mode)
     if group is not None and os.geteuid() == 0:
         os.chown(path, -1, group)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dray.agent.pods.mounts import bind, detach, detach_below, may_mount, mounts_below
+from dray.agent.pods.mounts import bind, detach, detach_below, may_mount, mount_memory, mounts_below
 
 pytestmark = pytest.mark.skipif(not may_mount(), reason="needs the right to mount")
 
@@ -36,6 +36,14 @@ def test_what_is_open_is_shown_whatever_its_name_leads_to(tmp_path: Path) -> Non
     bind(descriptor, target)
     os.close(descriptor)
     assert [path.name for path in target.iterdir()] == ["mine"]
+
+
+def test_memory_can_be_without_a_limit(tmp_path: Path) -> None:
+    mount_memory(tmp_path, mode=0o777, group=None, bytes_max=0)
+    assert mounts_below(tmp_path) == [tmp_path]
+    assert tmp_path.stat().st_mode & 0o7777 == 0o777
+    with pytest.raises(OSError, match=r"mount .*/none: No such file"):
+        mount_memory(tmp_path / "none", mode=0o777, group=None, bytes_max=0)
 
 
 def test_all_that_is_below_goes_and_what_it_showed_stays(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from dray.agent.pods.downward import PodFacts
+from dray.agent.pods.mounts import detach_below, may_mount, mounts_below
 from dray.agent.pods.service_tokens import ServiceTokens
 from dray.agent.pods.starting import ConfigFailed
 from dray.agent.pods.volumes import Volumes, refreshes, volumes_of
@@ -43,6 +44,7 @@ from dray.api.core.parts import (
     VolumeProjection,
 )
 from dray.api.meta import ObjectMeta
+from dray.api.quantity import Quantity
 from dray.testing.cluster import Cluster
 
 
@@ -82,6 +84,31 @@ def where(root: Path, kind: str, name: str = "v") -> Path:
 def test_an_empty_directory_is_everybodys(tmp_path: Path) -> None:
     make(tmp_path, Volume(name="v", empty_dir=EmptyDirVolumeSource()), times=2)
     assert where(tmp_path, "empty-dir").stat().st_mode & 0o777 == 0o777
+
+
+@pytest.mark.skipif(not may_mount(), reason="needs the right to mount")
+def test_a_directory_in_memory_has_a_size_and_stays_while_the_pod_does(tmp_path: Path) -> None:
+    memory = EmptyDirVolumeSource(medium="Memory", size_limit=Quantity.parse("1Mi"), mode=0o770)
+    pod = Pod(
+        metadata=ObjectMeta(name="web", uid="uid"),
+        spec=PodSpec(
+            volumes=write_part((Volume(name="v", empty_dir=memory),)),
+            security_context=write_part(PodSecurityContext(fs_group=9)),
+        ),
+    )
+    nobody: Any = None
+    found = where(tmp_path, "empty-dir")
+    try:
+        for _ in range(2):
+            volumes = Volumes(nobody, nobody, tmp_path, can_mount=True)
+            asyncio.run(volumes.make(pod, PodFacts()))
+            (found / "file").touch()
+        assert mounts_below(tmp_path) == [found]
+        about = os.statvfs(found)
+        assert about.f_blocks * about.f_frsize == 1 << 20
+        assert (found.stat().st_mode & 0o7777, found.stat().st_gid) == (0o770, 9)
+    finally:
+        detach_below(tmp_path)
 
 
 def test_a_config_map_is_a_file_for_each_key(tmp_path: Path) -> None:
