@@ -11,7 +11,7 @@ import asyncio
 import json
 import os
 import signal
-from asyncio.subprocess import DEVNULL, PIPE, Process
+from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -36,7 +36,8 @@ OUTPUT_BYTES_MAX: Final = 1024 * 1024
 # Of what a plugin complains about, the end is shown.
 COMPLAINT_BYTES_MAX: Final = 4096
 
-_READ_BYTES: Final = 64 * 1024
+# What is on its way when a program ends arrives at once; a child with its pipes may live long.
+LINGER_SECONDS: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +103,10 @@ class ExecCredentials:
             **plugin.environment,
             "KUBERNETES_EXEC_INFO": json.dumps(info),
         }
+        loop = asyncio.get_running_loop()
         try:
-            process = await asyncio.create_subprocess_exec(
+            transport, listener = await loop.subprocess_exec(
+                lambda: _Listener(loop),
                 plugin.command,
                 *plugin.arguments,
                 stdin=DEVNULL,
@@ -115,18 +118,25 @@ class ExecCredentials:
         except (OSError, ValueError) as error:
             raise self._failed(f"cannot be run: {error}", hint=True) from error
         try:
-            output, complaint = await within(self._clock, RUN_SECONDS, _finish(process))
+            await within(self._clock, RUN_SECONDS, asyncio.shield(listener.exited))
+            # What it said is in the pipes by now. They may be a child's as well, which may go on.
+            with suppress(TimeoutError):
+                await within(self._clock, LINGER_SECONDS, asyncio.shield(listener.over))
         except TimeoutError as error:
             raise self._failed(f"did not end within {RUN_SECONDS:g} s") from error
         finally:
-            if process.returncode is None:
-                with suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                await process.wait()
-        if process.returncode:
-            told = complaint[-COMPLAINT_BYTES_MAX:].decode(errors="replace").strip()
-            raise self._failed(f"ended with exit code {process.returncode}: {told}", hint=True)
-        return self._read(output)
+            # Not when all is over: its number may be another's by then.
+            if not listener.over.done():
+                with suppress(ProcessLookupError, PermissionError):
+                    os.killpg(transport.get_pid(), signal.SIGKILL)
+            # What left the group may hold the pipes for ever; nobody listens any more.
+            transport.close()
+            await listener.over
+        code = transport.get_returncode()
+        if code:
+            told = listener.said[2][-COMPLAINT_BYTES_MAX:].decode(errors="replace").strip()
+            raise self._failed(f"ended with exit code {code}: {told}", hint=True)
+        return self._read(bytes(listener.said[1]))
 
     def _read(self, output: bytes) -> _Credential:
         plugin = self._plugin
@@ -171,24 +181,30 @@ class ExecCredentials:
         return TransportError(f"credential plugin {self._plugin.command} {what}{advice}")
 
 
-async def _finish(process: Process) -> tuple[bytes, bytes]:
-    assert process.stdout is not None
-    assert process.stderr is not None
-    output, complaint, _ = await asyncio.gather(
-        _drained(process.stdout), _drained(process.stderr), process.wait()
-    )
-    return output, complaint
+class _Listener(asyncio.SubprocessProtocol):
+    """Keeps what a program says, up to a limit and a byte more; the rest is dropped."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.said = {1: bytearray(), 2: bytearray()}
+        self.exited: asyncio.Future[None] = loop.create_future()
+        # Done when the program has ended and its pipes are closed.
+        self.over: asyncio.Future[None] = loop.create_future()
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        said = self.said[fd]
+        said += data[: max(OUTPUT_BYTES_MAX + 1 - len(said), 0)]
+
+    def process_exited(self) -> None:
+        _done(self.exited)
+
+    def connection_lost(self, _: Exception | None) -> None:
+        _done(self.exited)
+        _done(self.over)
 
 
-async def _drained(reader: asyncio.StreamReader) -> bytes:
-    """All of it up to a limit; the rest is read, so that the program can end, and dropped."""
-    parts: list[bytes] = []
-    size = 0
-    while data := await reader.read(_READ_BYTES):
-        if size <= OUTPUT_BYTES_MAX:
-            parts.append(data)
-            size += len(data)
-    return b"".join(parts)
+def _done(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
 
 
 def _text(members: Mapping[str, Any], name: str) -> str:

@@ -166,6 +166,22 @@ def test_a_program_that_does_not_end_is_killed(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.parametrize("starter", ["", "setsid "], ids=["child", "child-of-its-own-session"])
+def test_a_child_that_holds_the_pipes_is_not_waited_for(tmp_path: Path, starter: str) -> None:
+    async def main() -> None:
+        clock = FakeClock()
+        program = Program(tmp_path, f"{starter}sleep 5 & cat {tmp_path / 'output'}")
+        program.prints(credential(token="t"))
+        credentials = ExecCredentials(ExecPlugin(str(program.path)), clock)
+        task = asyncio.ensure_future(credentials.identity())
+        while clock.next_wake != _exec_plugin.LINGER_SECONDS:
+            await asyncio.sleep(0)
+        clock.advance(_exec_plugin.LINGER_SECONDS)
+        assert await task == bearer("t")
+
+    asyncio.run(main())
+
+
 def test_a_program_that_prints_without_end_is_not_believed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
