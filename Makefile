@@ -48,6 +48,7 @@ interop: venv ## Compare the server with a real one, and drive it with real clie
 	$(BIN)/python -m tests.interop.driver_conformance
 	$(BIN)/python -m tests.interop.kubelet
 	$(BIN)/python -m tests.interop.go_driver
+	$(BIN)/python -m tests.interop.client
 
 durability: venv ## Kill, cut off and corrupt stores many times over
 	DRAY_DURABILITY_KILLS=300 DRAY_DURABILITY_SERVER_KILLS=300 \
