@@ -18,7 +18,7 @@ from dray.agent.health.keeper import HealthKeeper
 from dray.agent.kubelet_api.api import KubeletAPI
 from dray.agent.metrics import AgentMetrics
 from dray.agent.node.calls import Backoff
-from dray.agent.node.description import NodeDescription
+from dray.agent.node.description import NodeDescription, capacity_of
 from dray.agent.node.machine import Machine, read_machine
 from dray.agent.node.registration import NodeKeeper
 from dray.agent.plugins.manager import PluginManager
@@ -111,6 +111,10 @@ class Agent:
             pods=pods,
             plugins=self.plugins,
             host_addresses=self._machine.addresses,
+            # The agent keeps nothing of it for itself.
+            allocatable=capacity_of(
+                self._machine, pods_max=settings.pods_max, instead=settings.capacity
+            ),
             pods_max=settings.pods_max,
             simulated=settings.simulated,
         )

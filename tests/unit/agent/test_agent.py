@@ -9,7 +9,11 @@ from typing import Any
 import pytest
 
 from dray.agent.claims.checkpoint import decode_checkpoint
-from dray.api.core import Event, Node, Pod
+from dray.api.carried import write_part
+from dray.api.core import Container, Event, Node, Pod, PodSpec, ResourceFieldSelector
+from dray.api.core.parts import DownwardAPIVolumeFile, DownwardAPIVolumeSource, Volume
+from dray.api.meta import ObjectMeta
+from dray.api.quantity import Quantity
 from dray.errors import ConfigurationError
 from dray.proto.dra_v1_pb2 import NodePrepareResourcesResponse
 from tests.unit.agent.hosts import DRIVER, NODE, Host, health_of
@@ -44,6 +48,32 @@ def test_a_pod_gets_its_devices_and_gives_them_back() -> None:
             assert driver.journal.entries() == ()
             assert agent.claims.claims() == ()
             detach()
+
+    run(scenario())
+
+
+def test_what_has_no_limit_has_what_the_node_has() -> None:
+    async def scenario() -> None:
+        async with Host() as host:
+            await host.start(capacity={"cpu": Quantity.parse("7")})
+            cpu = ResourceFieldSelector(container_name="main", resource="limits.cpu")
+            source = DownwardAPIVolumeSource(
+                items=(DownwardAPIVolumeFile(path="cpu", resource_field_ref=cpu),)
+            )
+            pod = await host.cluster.client.create(
+                Pod(
+                    metadata=ObjectMeta(name="web", namespace="default"),
+                    spec=PodSpec(
+                        node_name=NODE,
+                        containers=(Container(name="main", image="image"),),
+                        volumes=write_part((Volume(name="facts", downward_api=source),)),
+                    ),
+                )
+            )
+            await host.pass_time(5.0, steps=20)
+            await host.until("web", is_running)
+            volumes = host.root / "pods" / pod.metadata.uid / "volumes"
+            assert (volumes / "kubernetes.io~downward-api/facts/cpu").read_text() == "7"
 
     run(scenario())
 

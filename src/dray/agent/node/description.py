@@ -41,7 +41,7 @@ from dray.api.quantity import Format, Quantity
 from dray.api.wire import Time
 from dray.errors import ConfigurationError, quote
 
-__all__ = ["KUBELET_VERSION", "NodeDescription", "initial_node", "node_status"]
+__all__ = ["KUBELET_VERSION", "NodeDescription", "capacity_of", "initial_node", "node_status"]
 
 # Whose behaviour a node has, and who gives it.
 KUBELET_VERSION: Final = f"v1.37.1+dray.{dray.__version__}"
@@ -106,6 +106,19 @@ class NodeDescription:
         }
 
 
+def capacity_of(
+    machine: Machine, *, pods_max: int, instead: Mapping[str, Quantity]
+) -> dict[str, Quantity]:
+    """What a node has: what its machine has, or what is said instead."""
+    return {
+        RESOURCE_CPU: Quantity.from_int(machine.cpu_count),
+        RESOURCE_MEMORY: Quantity.from_int(machine.memory_bytes, Format.BINARY_SI),
+        RESOURCE_EPHEMERAL_STORAGE: Quantity.from_int(machine.storage_bytes, Format.BINARY_SI),
+        RESOURCE_PODS: Quantity.from_int(pods_max),
+        **instead,
+    }
+
+
 def initial_node(
     description: NodeDescription, *, problems: Sequence[str] = (), now: datetime
 ) -> Node:
@@ -127,7 +140,9 @@ def node_status(
     `problems` keep the node from being ready. Conditions that stay what they are keep the time
     since when.
     """
-    capacity = _capacity(description)
+    capacity = capacity_of(
+        description.machine, pods_max=description.pods_max, instead=description.capacity
+    )
     allocatable = {
         name: max(amount - description.reserved.get(name, _ZERO), _ZERO)
         for name, amount in capacity.items()
@@ -142,17 +157,6 @@ def node_status(
         ),
         node_info=_info(description),
     )
-
-
-def _capacity(description: NodeDescription) -> dict[str, Quantity]:
-    machine = description.machine
-    return {
-        RESOURCE_CPU: Quantity.from_int(machine.cpu_count),
-        RESOURCE_MEMORY: Quantity.from_int(machine.memory_bytes, Format.BINARY_SI),
-        RESOURCE_EPHEMERAL_STORAGE: Quantity.from_int(machine.storage_bytes, Format.BINARY_SI),
-        RESOURCE_PODS: Quantity.from_int(description.pods_max),
-        **description.capacity,
-    }
 
 
 def _conditions(
