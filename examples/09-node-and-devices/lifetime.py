@@ -126,6 +126,12 @@ class Walk:
                 if event.type is EventType.DELETED and event.object.metadata.name == name:
                     return
 
+    async def until_clean(self) -> None:
+        """A pod is gone from the API before the last of its files is: wait for those, too."""
+        async with asyncio.timeout(SECONDS_MAX):
+            while any((self.node_root / "runtime" / "containers").iterdir()):
+                await asyncio.sleep(0.05)
+
     async def first_words(self, pod: str) -> str:
         """The first line of a pod's log, as `kubectl logs -f` would show it."""
         path = f"/api/v1/namespaces/default/pods/{pod}/log"
@@ -209,6 +215,7 @@ async def walk(steps: Walk) -> bool:
     say("a new agent takes it over, GPU and all", f"pid {after}")
 
     await steps.until_gone(Pod, "train")
+    await steps.until_clean()
     left = list((steps.node_root / "cdi").iterdir())
     processes = steps.containers()
     say(
