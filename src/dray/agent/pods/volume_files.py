@@ -72,8 +72,10 @@ def write_payload(
 
 def _check(path: str) -> None:
     parts = PurePosixPath(path)
-    if not path or parts.is_absolute() or ".." in parts.parts or path.startswith(".."):
+    if not parts.parts or parts.is_absolute() or ".." in parts.parts or path.startswith(".."):
         raise ConfigFailed(f"invalid path: {path!r} must be inside of its volume")
+    if "\0" in path:
+        raise ConfigFailed(f"invalid path: {path!r} has a NUL character, which no path has")
 
 
 def _holds(current: Path, payload: Mapping[str, VolumeFile]) -> bool:

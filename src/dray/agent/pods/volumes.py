@@ -208,7 +208,10 @@ class Volumes:
 
 
 def _config_entries(config: ConfigMap) -> dict[str, bytes]:
-    binary = {key: base64.b64decode(value) for key, value in config.binary_data.items()}
+    try:
+        binary = {key: base64.b64decode(value) for key, value in config.binary_data.items()}
+    except binascii.Error as error:
+        raise ConfigFailed(f"configmap {config.metadata.name} is not base64") from error
     return {key: value.encode() for key, value in config.data.items()} | binary
 
 
@@ -300,6 +303,8 @@ def _check_host_path(path: Path, source: HostPathVolumeSource) -> None:
     if not path.is_absolute():
         # It would be somewhere below wherever the agent was started.
         raise ConfigFailed(f"hostPath {source.path!r} must be an absolute path")
+    if "\0" in source.path:
+        raise ConfigFailed(f"hostPath {source.path!r} has a NUL character, which no path has")
     if kind == "DirectoryOrCreate":
         path.mkdir(parents=True, exist_ok=True, mode=0o755)
     elif kind == "FileOrCreate" and not path.exists():

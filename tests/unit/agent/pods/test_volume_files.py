@@ -40,10 +40,15 @@ def test_a_change_replaces_all_files_at_once(tmp_path: Path) -> None:
     assert len([path for path in tmp_path.iterdir() if path.name.startswith("..version")]) == 1
 
 
-@pytest.mark.parametrize("path", ["", "/etc/passwd", "../x", "a/../../b", "..data"])
+@pytest.mark.parametrize("path", ["", ".", "/etc/passwd", "../x", "a/../../b", "..data"])
 def test_no_file_leaves_its_volume(tmp_path: Path, path: str) -> None:
     with pytest.raises(ConfigFailed, match="inside of its volume"):
         write_payload(tmp_path, {path: VolumeFile(b"")})
+
+
+def test_a_path_that_cannot_be_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigFailed, match="has a NUL character"):
+        write_payload(tmp_path, {"a\0b": VolumeFile(b"")})
 
 
 @pytest.mark.parametrize("link", ["absolute", "../precious", "..version_1/../../precious"])

@@ -196,6 +196,19 @@ def test_facts_of_the_pod_are_files(tmp_path: Path) -> None:
             Volume(name="v", host_path=HostPathVolumeSource(path="here", type="DirectoryOrCreate")),
             "hostPath 'here' must be an absolute path",
         ),
+        (
+            Volume(name="v", host_path=HostPathVolumeSource(path="/a\0b", type="FileOrCreate")),
+            "hostPath '/a\\x00b' has a NUL character, which no path has",
+        ),
+        (
+            Volume(name="v", empty_dir=EmptyDirVolumeSource(medium="HugePages-2Mi")),
+            'volume "v": emptyDir in HugePages-2Mi is not supported on this node',
+        ),
+        (
+            Volume(name="v", empty_dir=EmptyDirVolumeSource(medium="Memory")),
+            'volume "v": emptyDir in Memory needs the right to mount, '
+            "which this node does not have",
+        ),
     ],
 )
 def test_what_cannot_be_mounted_says_why(
