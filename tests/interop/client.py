@@ -13,7 +13,6 @@ from pathlib import Path
 
 from dray.api.core import ConfigMap, Event, Namespace, Node
 from dray.api.meta import ObjectMeta
-from dray.api.resource import DeviceClass, ResourceClaim
 from dray.api.wire import replace
 from dray.client import (
     Client,
@@ -46,9 +45,6 @@ PAGE = 10
 
 # A restarted server is up within seconds, and informers come back within their backoff.
 CLAIM_SECONDS_MAX = 90.0
-
-# Only the old version of the group, as servers of two years ago had it.
-OLD_ONLY = "resource.k8s.io/v1=false,resource.k8s.io/v1beta2=false,resource.k8s.io/v1beta1=true"
 
 
 class Failed(Exception):
@@ -212,14 +208,14 @@ def replace_token(config: Config) -> Config:
     return Config(server=config.server, trust=config.trust, token="wrong")
 
 
-async def check_current(server: Upstream) -> None:
+async def check(server: Upstream) -> None:
     client = connect(
         load_kubeconfig(server.endpoint.kubeconfig), clock=SystemClock(), entropy=SystemEntropy()
     )
     try:
         listed = await client.list(Namespace)
         held("a client certificate says who asks", bool(listed.items))
-        for check in (
+        for part in (
             check_objects,
             check_patches,
             check_status,
@@ -227,40 +223,22 @@ async def check_current(server: Upstream) -> None:
             check_deletion,
             check_events,
         ):
-            await within(SystemClock(), CLAIM_SECONDS_MAX, check(client))
+            await within(SystemClock(), CLAIM_SECONDS_MAX, part(client))
         await within(SystemClock(), CLAIM_SECONDS_MAX, check_informer(client, server))
         await check_identities(server, server.folder)
     finally:
         await client.close()
 
 
-async def check_old(server: Upstream) -> None:
-    client = connect(load_kubeconfig(server.endpoint.kubeconfig), clock=SystemClock())
-    try:
-        created = await client.create(DeviceClass(metadata=ObjectMeta(name="old.example.com")))
-        held("a server with v1beta1 alone is spoken to in it", bool(created.metadata.uid))
-        listing = await client.list(ResourceClaim)
-        async with aclosing(
-            client.watch(DeviceClass, resource_version=listing.resource_version)
-        ) as watch:
-            await client.delete(DeviceClass, "old.example.com")
-            event = await anext(watch)
-        held("and watched in it", event.type is EventType.DELETED)
-    finally:
-        await client.close()
-
-
 def main() -> int:
+    server = Upstream()
     try:
-        for check, flags in ((check_current, ()), (check_old, (f"--runtime-config={OLD_ONLY}",))):
-            server = Upstream(flags=flags)
-            try:
-                asyncio.run(check(server))
-            finally:
-                server.stop()
+        asyncio.run(check(server))
     except (Failed, DrayError, TimeoutError) as error:
         sys.stdout.write(f"FAILED {type(error).__name__}: {error}\n")
         return 1
+    finally:
+        server.stop()
     return 0
 
 
