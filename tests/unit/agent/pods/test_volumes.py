@@ -206,8 +206,10 @@ def test_facts_of_the_pod_are_files(tmp_path: Path) -> None:
         ),
         (
             Volume(name="v", empty_dir=EmptyDirVolumeSource(medium="Memory")),
-            'volume "v": emptyDir in Memory needs the right to mount, '
-            "which this node does not have",
+            (
+                'volume "v": emptyDir in Memory needs the right to mount, '
+                "which this node does not have"
+            ),
         ),
     ],
 )
