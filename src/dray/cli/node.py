@@ -42,6 +42,9 @@ _log = logging.getLogger(__name__)
 # A name of one label has 63 characters at most, and numbers are added.
 FLEET_NODES_MAX: Final = 10_000
 
+# What every CRI runtime reads unless it was configured otherwise.
+CRI_CDI_DIRECTORY: Final = Path("/var/run/cdi")
+
 
 @click.command(
     "node",
@@ -73,7 +76,8 @@ FLEET_NODES_MAX: Final = 10_000
     "--cdi-dir",
     type=click.Path(file_okay=False, path_type=Path),
     help="Where bundled drivers write CDI files, and containers' devices are looked up, "
-    "besides /etc/cdi and /var/run/cdi.  [default: cdi below the root]",
+    "besides /etc/cdi and /var/run/cdi.  [default: cdi below the root; /var/run/cdi with a CRI "
+    "runtime, which looks there itself]",
 )
 @click.option(
     "--runtime",
@@ -187,7 +191,7 @@ async def _node(
     port: int,
 ) -> None:
     clock, entropy = SystemClock(), SystemEntropy()
-    cdi = (cdi_dir or settings.root / "cdi").absolute()
+    cdi = _cdi_directory(cdi_dir, runtime, settings.root)
     for directory in (settings.root, settings.registry_directory, cdi):
         directory.mkdir(mode=0o750, parents=True, exist_ok=True)
     async with AsyncExitStack() as stack:
@@ -261,22 +265,31 @@ async def _attached(
             detach()
 
 
+def _cdi_directory(given: Path | None, runtime: str, root: Path) -> Path:
+    """Where drivers write. A CRI runtime is not told where to look, so it is where it looks."""
+    if given is not None:
+        return given.absolute()
+    return CRI_CDI_DIRECTORY if runtime == "cri" else root / "cdi"
+
+
 @asynccontextmanager
 async def _runtime(
     name: str, root: Path, cdi: Path, cri_endpoint: str, clock: Clock, entropy: Entropy
 ) -> AsyncIterator[Runtime]:
+    directories = ("/etc/cdi", "/var/run/cdi", cdi)
     match name:
         case "memory":
             yield MemoryRuntime(clock)
         case "cri":
             from dray.agent.runtimes.cri.runtime import CRIRuntime  # noqa: PLC0415 - few need it
 
-            async with CRIRuntime(cri_endpoint, clock=clock, entropy=entropy) as runtime:
+            async with CRIRuntime(
+                cri_endpoint, clock=clock, entropy=entropy, cdi_directories=directories
+            ) as runtime:
                 yield runtime
         case _:
             from dray.agent.runtimes.process.runtime import ProcessRuntime  # noqa: PLC0415 - likewise
 
-            directories = ("/etc/cdi", "/var/run/cdi", cdi)
             async with ProcessRuntime(
                 root / "runtime", clock=clock, entropy=entropy, cdi_directories=directories
             ) as processes:

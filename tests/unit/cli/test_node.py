@@ -96,6 +96,32 @@ def test_a_second_node_of_a_root_is_refused(tmp_path: Path) -> None:
     assert not (root / "pki").exists(), "nothing was touched"
 
 
+@pytest.mark.parametrize("name", ["process", "cri"])
+def test_devices_of_bundled_drivers_are_looked_up_by_every_runtime(
+    tmp_path: Path, name: str
+) -> None:
+    cdi = tmp_path / "cdi"
+    cdi.mkdir()
+    (cdi / "broken.json").write_text("{")
+
+    async def body() -> None:
+        async with module._runtime(
+            name, tmp_path, cdi, "unix:///nowhere", SystemClock(), SystemEntropy()
+        ) as runtime:
+            files = runtime._devices  # type: ignore[attr-defined]  # both have them
+            assert str(cdi / "broken.json") in files.problems
+
+    asyncio.run(body())
+
+
+def test_drivers_write_where_the_runtime_looks() -> None:
+    root = Path("/root/dray")
+    assert module._cdi_directory(None, "process", root) == root / "cdi"
+    assert module._cdi_directory(None, "cri", root) == Path("/var/run/cdi")
+    assert module._cdi_directory(Path("/given"), "cri", root) == Path("/given")
+    assert module._cdi_directory(Path("given"), "process", root).is_absolute()
+
+
 def test_a_bug_in_a_part_of_the_node_stays_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
