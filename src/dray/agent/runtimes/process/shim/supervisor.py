@@ -340,7 +340,11 @@ class Supervisor:
             return
         # Without a directory, removed by force, there is nobody left to tell.
         while os.path.exists(LAUNCH):
-            with suppress(OSError):
+            try:
                 write_record(EXIT, record)
+            except OSError as error:
+                with suppress(OSError):
+                    os.write(2, f"its end cannot be written yet: {error.strerror}\n".encode())
+            else:
                 return
             select.poll().poll(RECORD_AGAIN_MS)

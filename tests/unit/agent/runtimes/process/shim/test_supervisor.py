@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from dray.agent.kubelet_api.directory_watch import DirectoryWatch
 from dray.agent.runtimes.process.shim.identity import identify
 from dray.agent.runtimes.process.shim.records import EXIT
 from dray.agent.runtimes.runtime import ContainerState
+from dray.clock import SystemClock
 from dray.testing.runtime_suite import find
-from tests.unit.agent.runtimes.process.hosts import Host, gone, host, log
+from tests.unit.agent.runtimes.process.hosts import Host, host, log
 
 pytestmark = pytest.mark.slow
 
@@ -107,14 +109,26 @@ def test_an_end_that_cannot_be_written_is_written_later() -> None:
             await here.said(container_id, "")
             blocked = _block(here, container_id)
             (blocked.parent / f"{EXIT}.reserved").unlink()
-            pid = here.process(container_id)
-            os.kill(pid, signal.SIGTERM)
-            await gone(pid)
+            os.kill(here.process(container_id), signal.SIGTERM)
+            await _tried(blocked.parent / "supervisor.log")
             assert (await find(here.runtime, container_id)).state is ContainerState.RUNNING
             blocked.rmdir()
             assert (await here.ended(container_id)).exit_code == 3
 
     asyncio.run(main())
+
+
+async def _tried(log_path: Path) -> None:
+    """Return once the supervisor has said that it cannot write the end."""
+    watch, changed = DirectoryWatch(SystemClock()), asyncio.Event()
+    watch.open()
+    try:
+        with watch.watching(log_path.parent, changed) as is_watched:
+            while "cannot be written yet: Is a directory" not in log_path.read_text():
+                await watch.wait(changed, is_watched=is_watched)
+                changed.clear()
+    finally:
+        watch.close()
 
 
 def _block(here: Host, container_id: str) -> Path:
