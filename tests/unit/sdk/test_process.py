@@ -100,14 +100,12 @@ from dray.sdk import Driver, run
 
 class Broken(Driver):
     name = "broken.example.com"
-    discover_seconds = 0.01
-    count = 0
 
-    async def discover(self):
-        self.count += 1
-        if self.count > 1:
-            raise ValueError("what is this?")
-        return []
+    async def started(self):
+        self.context.taints.run = self.fail
+
+    async def fail(self):
+        raise ValueError("what is this?")
 
 run(Broken())
 """
