@@ -25,14 +25,15 @@ from dray.agent.runtimes.runtime import Runtime
 from dray.agent.settings import AgentSettings
 from dray.cli.drivers import DEFAULT_ROOT, driver_factory
 from dray.cli.errors import CommandError
+from dray.cli.log_options import log_as, log_options
 from dray.cli.output import examples
 from dray.client import Client, Config, connect, load_kubeconfig
-from dray.clock import Clock, SystemClock
+from dray.clock import Clock, SystemClock, within
 from dray.entropy import Entropy, SystemEntropy
-from dray.errors import ConfigurationError, InternalError
+from dray.errors import ConfigurationError, DrayError, InternalError
 from dray.files import write_file
 from dray.http.tls import server_context
-from dray.sdk import Driver, Settings, serve
+from dray.sdk import Driver, RunningDriver, Settings, serve
 from dray.server.pki import Authority
 
 __all__ = ["command"]
@@ -41,6 +42,8 @@ _log = logging.getLogger(__name__)
 
 # A name of one label has 63 characters at most, and numbers are added.
 FLEET_NODES_MAX: Final = 10_000
+# Devices are usually published in a moment; a node without them is still one.
+PUBLISH_SECONDS: Final = 5.0
 
 # What every CRI runtime reads unless it was configured otherwise.
 CRI_CDI_DIRECTORY: Final = Path("/var/run/cdi")
@@ -116,6 +119,7 @@ CRI_CDI_DIRECTORY: Final = Path("/var/run/cdi")
     default=0,
     help="Simulate so many nodes instead, called NODE_NAME-0 and so on; nothing runs on them.",
 )
+@log_options
 def command(
     kubeconfigs: tuple[Path, ...],
     context: str,
@@ -124,6 +128,8 @@ def command(
     drivers: tuple[str, ...],
     labels: tuple[str, ...],
     nodes: int,
+    log_format: str,
+    log_level: str,
     **options: Any,
 ) -> None:
     """Be a node: register, run pods, prepare their devices, and report how those are.
@@ -131,6 +137,7 @@ def command(
     Drivers of any kind find it where they would find a kubelet, below the root directory. It ends
     on SIGTERM or SIGINT; pods go on, and are taken over by the next start.
     """
+    log_as(log_format, log_level)
     try:
         config = load_kubeconfig(*kubeconfigs, context=context)
         factories = [driver_factory(text) for text in drivers]
@@ -218,12 +225,21 @@ async def _node(
             place = Settings(
                 node_name=settings.node_name, kubelet_directory=settings.root, cdi_directory=cdi
             )
-            await stack.enter_async_context(
+            served = await stack.enter_async_context(
                 serve(driver, place, client=client, clock=clock, entropy=entropy)
             )
+            await _publish(served, clock)
         keep_what_is_there()
         click.echo(f"dray node {settings.node_name} ready, files in {settings.root}")
         await _either(_told_to_stop(), running)
+
+
+async def _publish(driver: RunningDriver, clock: Clock) -> None:
+    """Wait for the driver's devices, which whoever sees that the node is ready will look for."""
+    try:
+        await within(clock, PUBLISH_SECONDS, driver.published())
+    except (TimeoutError, DrayError) as error:
+        _log.warning("devices of %s are not published yet: %s", driver.driver.name, error)
 
 
 async def _fleet(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -10,9 +9,9 @@ from typing import Any, Final, TypeVar
 import click
 
 from dray.cli.errors import CommandError
+from dray.cli.log_options import LOG_OPTIONS, log_as
 from dray.server.operations.audit_log import Rotation
 from dray.server.operations.fairness import FairnessLimits
-from dray.server.operations.log_format import FORMATS, configure_logging
 from dray.server.operations.operations import OperationsSettings
 from dray.server.operations.request_log import SLOW_SECONDS, Requests
 from dray.server.operations.time_limits import REQUEST_SECONDS
@@ -20,13 +19,6 @@ from dray.server.operations.time_limits import REQUEST_SECONDS
 __all__ = ["operations_options", "parse_operations"]
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-_LEVELS: Final = {
-    "debug": logging.DEBUG,
-    "info": logging.INFO,
-    "warning": logging.WARNING,
-    "error": logging.ERROR,
-}
 
 MEGABYTE: Final = 1024 * 1024
 
@@ -57,20 +49,7 @@ _OPTIONS: Final = (
         metavar="COUNT",
         help="How many requests of one client may wait for their turn.",
     ),
-    click.option(
-        "--log-format",
-        type=click.Choice(FORMATS),
-        default="text",
-        show_default=True,
-        help="Lines for people, or for programs.",
-    ),
-    click.option(
-        "--log-level",
-        type=click.Choice(tuple(_LEVELS)),
-        default="info",
-        show_default=True,
-        help="What is worth a line.",
-    ),
+    *LOG_OPTIONS,
     click.option(
         "--log-requests",
         type=click.Choice([each.value for each in Requests]),
@@ -148,7 +127,7 @@ def parse_operations(
     """What the options say; the log is set up by them at once."""
     if audit_policy is not None and audit_log is None:
         raise CommandError("--audit-policy-file is of no use without --audit-log-path")
-    configure_logging(log_format, _LEVELS[log_level])
+    log_as(log_format, log_level)
     return OperationsSettings(
         requests=Requests(log_requests),
         fairness_limits=FairnessLimits(flow_queue_max=fairness_queue),
