@@ -21,10 +21,11 @@ def test_names_and_labels_are_upstreams() -> None:
         device_health=[("gpu.example.com", "Healthy"), ("gpu.example.com", "Healthy")],
         pods_count=3,
     ).decode()
+    call = 'driver_name="gpu.example.com",method_name="P",grpc_status_code="OK"'
+    operation = 'operation_name="PrepareResources",is_error="true"'
     for line in (
-        'dra_grpc_operations_duration_seconds_count{driver_name="gpu.example.com",method_name="P",'
-        + 'grpc_status_code="OK"} 1',
-        'dra_operations_duration_seconds_count{operation_name="PrepareResources",is_error="true"} 1',
+        f"dra_grpc_operations_duration_seconds_count{{{call}}} 1",
+        f"dra_operations_duration_seconds_count{{{operation}}} 1",
         'dra_resource_claims_in_use{driver_name="<any>"} 2',
         'dra_node_prepare_skips_total{driver_name="gpu.example.com"} 1',
         'dra_node_unprepare_skips_total{driver_name="net.example.com"} 1',
