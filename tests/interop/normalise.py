@@ -57,7 +57,7 @@ _PATTERNS = (
 _SUFFIX = "[bcdfghjklmnpqrstvwxz2456789]{5}"
 
 # Columns of tables that say how long ago something was.
-_AGE_COLUMNS = {"Age", "Last Seen", "First Seen", "Duration"}
+_AGE_COLUMNS = {"Age", "Last Seen", "First Seen", "Duration", "TimeAdded"}
 
 # Never compared: computed from upstream's own sources, or its documentation.
 _DROPPED = {"storageVersionHash"}
