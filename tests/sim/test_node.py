@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
@@ -163,29 +165,34 @@ async def test_a_deleted_checkpoint_is_rebuilt_and_containers_restart(stage: Sta
     assert not stage.troupe.running.prepared()
 
 
-def full_disk(file: Path) -> Path:
-    """What keeps a file from being written, as a full disk would, also for root."""
-    obstacle = file.with_name(f".{file.name}.{os.getpid()}.tmp")
-    obstacle.mkdir()
-    return obstacle
+@contextmanager
+def full_disk(file: Path) -> Iterator[None]:
+    """Keeps a file from being written, as a full disk would, also by root."""
+    kept = file.rename(file.with_name("kept"))
+    file.mkdir()
+    (file / "obstacle").touch()
+    try:
+        yield
+    finally:
+        shutil.rmtree(file)
+        kept.rename(file)
 
 
 @row(30, disk=True)
 async def test_nothing_is_prepared_that_cannot_be_recorded(stage: Stage) -> None:
-    obstacle = full_disk(stage.root / "dra_manager_state")
-    await stage.add_claim("one")
-    stage.mark()
-    await stage.add_pod("one", "one")
-    await stage.expect(0, lambda: stage.shows("pod one", PREPARED, "False PrepareFailed"))
-    assert "checkpoint" in stage.seen.read("pod one", PREPARED)
-    assert called(stage) == []
-    await stage.after(5)
-    obstacle.rmdir()
+    with full_disk(stage.root / "dra_manager_state"):
+        await stage.add_claim("one")
+        stage.mark()
+        await stage.add_pod("one", "one")
+        await stage.expect(0, lambda: stage.shows("pod one", PREPARED, "False PrepareFailed"))
+        assert "checkpoint" in stage.seen.read("pod one", PREPARED)
+        assert called(stage) == []
+        await stage.after(5)
     await stage.until(lambda: stage.shows("pod one", "phase", "Running"), seconds_max=10)
-    obstacle = full_disk(stage.root / "dra_manager_state")
-    await stage.delete_pod("one")
-    await stage.until(lambda: stage.shows("pod one", "condition dray.dev/DevicesReleased", "False"))
-    obstacle.rmdir()
+    released = "condition dray.dev/DevicesReleased"
+    with full_disk(stage.root / "dra_manager_state"):
+        await stage.delete_pod("one")
+        await stage.until(lambda: stage.shows("pod one", released, "False"))
     await stage.until(lambda: not stage.seen.read("pod one", "exists"), seconds_max=10)
 
 
