@@ -23,6 +23,8 @@ from dray.api.core import (
     POD_CONDITION_DISRUPTION_TARGET,
     POD_PHASE_FAILED,
     POD_PHASE_PENDING,
+    ContainerState,
+    ContainerStateWaiting,
     ContainerStatus,
     HostIP,
     Pod,
@@ -74,6 +76,13 @@ def make_status(pod: Pod, state: PodState, facts: StatusFacts, before: PodStatus
                 for shown in init
                 for one in (settle((shown,)) if shown.container_id else (shown,))
             ),
+        )
+    if phase == POD_PHASE_FAILED and facts.verdict is not None:
+        # What it waited for does not matter any more: kubectl shows why the pod ended instead.
+        status = replace(
+            status,
+            container_statuses=tuple(map(_no_longer_waiting, status.container_statuses)),
+            init_container_statuses=tuple(map(_no_longer_waiting, status.init_container_statuses)),
         )
     known = {one.type: one for one in (*before.conditions, *pod.status.conditions)}
     conditions = date(
@@ -205,3 +214,9 @@ def _with_addresses(
         host_ips=host_ips,
         host_ip=host_ips[0].ip if host_ips else "",
     )
+
+
+def _no_longer_waiting(status: ContainerStatus) -> ContainerStatus:
+    if status.state.waiting is None:
+        return status
+    return replace(status, state=ContainerState(waiting=ContainerStateWaiting()))

@@ -104,6 +104,9 @@ def test_a_verdict_fails_a_pod_once_it_is_over() -> None:
     assert [(one.status, one.reason) for one in target] == [("True", "DeviceFailed")]
     # A pod that never got a sandbox has no containers that could have ended.
     assert after.container_statuses[0].state.terminated is None
+    waiting = after.container_statuses[0].state.waiting
+    assert waiting is not None
+    assert not waiting.reason  # or kubectl would show it instead of the pod's
 
 
 @pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
