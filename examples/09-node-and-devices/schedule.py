@@ -26,6 +26,7 @@ from dray.api.wire import replace
 from dray.client import Client, connect, load_kubeconfig
 from dray.clock import SystemClock
 from dray.entropy import SystemEntropy
+from dray.errors import DrayError, NotFound
 
 ATTEMPTS_MAX = 20
 PAUSE_SECONDS = 0.5
@@ -47,7 +48,10 @@ async def attempt(client: Client, name: str, namespace: str) -> list[str] | str:
     pod = await client.get(Pod, name, namespace=namespace)
     claims = (await client.list(ResourceClaim)).items
     own = {claim.metadata.name: claim for claim in claims if claim.metadata.namespace == namespace}
-    wanted = [own[entry.resource_claim_name or ""] for entry in pod.spec.resource_claims or ()]
+    names = [entry.resource_claim_name or "" for entry in pod.spec.resource_claims or ()]
+    if missing := [name for name in names if name not in own]:
+        raise NotFound(f"pod {pod.metadata.name} waits for claims: {', '.join(missing)}")
+    wanted = [own[name] for name in names]
     slices = (await client.list(ResourceSlice)).items
     classes = (await client.list(DeviceClass)).items
     allocator = Allocator(
@@ -94,4 +98,9 @@ async def main(kubeconfig: str, name: str, namespace: str = "default") -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(*sys.argv[1:]))
+    if len(sys.argv) not in (3, 4):
+        sys.exit(f"usage: {sys.argv[0]} KUBECONFIG POD [NAMESPACE]")
+    try:
+        asyncio.run(main(*sys.argv[1:]))
+    except DrayError as error:
+        sys.exit(str(error))
