@@ -22,6 +22,7 @@ __all__ = ["command", "inject", "recover", "show"]
 
 # The driver answers from memory; one that takes longer is stopped in a debugger.
 ANSWER_SECONDS: Final = 10.0
+CHECK_WHERE: Final = "; check --root-dir and --driver, which say where it listens"
 
 _root_option = click.option(
     "--root-dir",
@@ -192,7 +193,8 @@ def _tell(root: Path, driver: str, told: dict[str, Any]) -> dict[str, Any]:
         return asyncio.run(within(SystemClock(), ANSWER_SECONDS, give(path, told)))
     except TimeoutError as error:
         raise CommandError(
-            f"the driver at {path} did not answer within {ANSWER_SECONDS:g} s"
+            f"the driver at {path} did not answer within {ANSWER_SECONDS:g} s{CHECK_WHERE}"
         ) from error
     except ConfigurationError as error:
-        raise CommandError(str(error)) from error
+        unheard = isinstance(error.__cause__, OSError)
+        raise CommandError(f"{error}{CHECK_WHERE if unheard else ''}") from error

@@ -121,6 +121,7 @@ def test_what_makes_no_sense_is_said_so(arguments: list[str], told: str) -> None
         result = run(root, *arguments)
         assert result.exit_code == 2
         assert told in result.output
+        assert "--root-dir" not in result.output
         assert not faults.all()
 
 
@@ -128,6 +129,7 @@ def test_a_driver_that_does_not_run_is_said_so(tmp_path: Path) -> None:
     result = run(tmp_path, "list")
     assert result.exit_code == 2
     assert f"no simulated driver answers at {tmp_path}/plugins/gpu.simulated.dev" in result.output
+    assert "check --root-dir and --driver" in result.output
 
 
 def test_a_driver_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,7 +141,7 @@ def test_a_driver_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.Mon
     monkeypatch.setattr(module, "give", never)
     result = run(Path("/nowhere"), "list")
     assert result.exit_code == 2
-    assert "did not answer within 0.01 s" in result.output
+    assert "did not answer within 0.01 s; check --root-dir and --driver" in result.output
 
 
 def test_shells_complete_kinds_and_options() -> None:
