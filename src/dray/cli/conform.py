@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import tempfile
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -15,12 +17,13 @@ from dray.cli.output import examples, printable
 from dray.clock import SystemClock
 from dray.conform.bench import Options
 from dray.conform.report import Finding, Report, Verdict
-from dray.conform.runner import CHECKS, Setup, bench_for, run_checks
+from dray.conform.runner import CHECKS, NOT_REGISTERED, Setup, bench_for, run_checks
 from dray.entropy import SystemEntropy
 from dray.errors import APIError, ConfigurationError, TransportError
 
 __all__ = ["command"]
 
+EXIT_TERMINATED: Final = 128 + signal.SIGTERM  # as shells have it
 COLOURS: Final = {
     Verdict.PASSED: "green",
     Verdict.FAILED: "red",
@@ -125,28 +128,27 @@ def command(
         return
     if driver is None:
         raise CommandError("which driver? give its name with --driver")
-    with ExitStack() as stack:
-        if socket_dir is None:
-            if not words:
-                raise CommandError(
-                    "where is the driver? give its command after --, or --socket-dir"
-                )
-            socket_dir = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="dk-")))
-        setup = Setup(
-            driver=driver,
-            directory=socket_dir.absolute(),
-            command=words,
-            cdi_directory=cdi_dir and cdi_dir.absolute(),
-            node=node,
-            kubeconfig=kubeconfig,
-            options=Options(
-                start_seconds=start_seconds,
-                publish_seconds=publish_seconds,
-                kills=kills,
-                watch_seconds=watch_seconds,
-            ),
-        )
-        report = asyncio.run(_run(setup, quiet=output == "json"))
+    if socket_dir is None and not words:
+        raise CommandError("where is the driver? give its command after --, or --socket-dir")
+    if socket_dir is not None and not socket_dir.is_dir():
+        raise CommandError(f"--socket-dir {socket_dir}: no such directory")
+    setup = Setup(
+        driver=driver,
+        directory=(socket_dir or Path()).absolute(),
+        command=words,
+        cdi_directory=cdi_dir and cdi_dir.absolute(),
+        node=node,
+        kubeconfig=kubeconfig,
+        options=Options(
+            start_seconds=start_seconds,
+            publish_seconds=publish_seconds,
+            kills=kills,
+            watch_seconds=watch_seconds,
+        ),
+    )
+    report = asyncio.run(_unless_terminated(setup, new=socket_dir is None, quiet=output == "json"))
+    if report is None:
+        raise SystemExit(EXIT_TERMINATED)
     if output == "json":
         click.echo(report.as_json())
     else:
@@ -155,11 +157,46 @@ def command(
         raise SystemExit(EXIT_INVALID)
 
 
+async def _unless_terminated(setup: Setup, *, new: bool, quiet: bool) -> Report | None:
+    """What was found; None if SIGTERM came first, and all that was started is gone again.
+
+    In a `new` directory if so wanted, which is gone as well.
+    """
+    loop, running = asyncio.get_running_loop(), asyncio.current_task()
+    assert running is not None, "a coroutine runs in a task"
+    told = False
+
+    def terminate() -> None:
+        # Once: another one would interrupt the cleaning up that the first began.
+        nonlocal told
+        if not told:
+            told = True
+            running.cancel()
+
+    loop.add_signal_handler(signal.SIGTERM, terminate)
+    try:
+        with ExitStack() as stack:
+            if new:
+                made = stack.enter_context(tempfile.TemporaryDirectory(prefix="dk-"))
+                setup = replace(setup, directory=Path(made))
+            return await _run(setup, quiet=quiet)
+    except asyncio.CancelledError:
+        if not told:
+            raise
+        return None
+    finally:
+        loop.remove_signal_handler(signal.SIGTERM)
+
+
 async def _run(setup: Setup, *, quiet: bool) -> Report:
     area = ""
+    unasked = 0
 
     def show(finding: Finding) -> None:
-        nonlocal area
+        nonlocal area, unasked
+        if finding.verdict is Verdict.SKIPPED and finding.detail == NOT_REGISTERED:
+            unasked += 1
+            return
         if finding.area != area:
             click.echo(f"\n{finding.area}" if area else finding.area)
             area = finding.area
@@ -171,7 +208,10 @@ async def _run(setup: Setup, *, quiet: bool) -> Report:
 
     try:
         async with bench_for(setup, SystemClock(), SystemEntropy()) as bench:
-            return await run_checks(bench, done=None if quiet else show)
+            report = await run_checks(bench, done=None if quiet else show)
+            if unasked:
+                click.echo(f"\n{unasked} checks skipped: {NOT_REGISTERED}")
+            return report
     except (APIError, TransportError, ConfigurationError) as error:
         raise CommandError(str(error)) from error
     except OSError as error:

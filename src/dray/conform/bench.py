@@ -61,8 +61,12 @@ class Bench:
     async def register(self) -> Instance:
         """Find the driver's socket, and tell it that it is registered."""
         try:
-            instance = await self.kubelet.find(self.driver, seconds=self.options.start_seconds)
+            instance = await self.kubelet.find(
+                self.driver, seconds=self.options.start_seconds, ended=self._ended
+            )
         except Violation as violation:
+            if self.process is not None and self._ended():
+                await self.process.read_out()
             raise Violation(f"{violation}{self._last_words()}") from violation
         await self.kubelet.notify(instance.socket)
         self.instance = instance
@@ -70,7 +74,7 @@ class Bench:
 
     async def registered(self) -> Instance:
         """The running driver; started again if a check before this one ended it."""
-        if self.process is not None and not self.process.running:
+        if self._ended():
             return await self.start()
         if self.instance is None:
             return await (self.start() if self.subject.startable else self.register())
@@ -81,6 +85,9 @@ class Bench:
         if self.process is None:
             raise NotApplicable("needs the driver's command, to start and kill it")
         await self.process.kill()
+
+    def _ended(self) -> bool:
+        return self.process is not None and not self.process.running
 
     def _last_words(self) -> str:
         if self.process is None or not self.process.output:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import socket
 import stat
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -94,11 +94,22 @@ class Kubelet:
             if not path.name.startswith(".") and _is_socket(path) and _answers(path)
         ]
 
-    async def find(self, driver: str, *, seconds: float, besides: Sequence[Path] = ()) -> Instance:
-        """The instance of a driver, once it is there: registered as a kubelet would do it."""
+    async def find(
+        self,
+        driver: str,
+        *,
+        seconds: float,
+        besides: Sequence[Path] = (),
+        ended: Callable[[], bool] = lambda: False,
+    ) -> Instance:
+        """The instance of a driver, once it is there: registered as a kubelet would do it.
+
+        Once `ended` says that nobody is left to wait for, it is looked for a last time.
+        """
         deadline = self._clock.monotonic() + seconds
         seen: dict[Path, str] = {}
         while True:
+            last = ended()
             for path in self.sockets():
                 if path in besides:
                     continue
@@ -110,11 +121,12 @@ class Kubelet:
                 if info.name == driver:
                     return Instance(path, info)
                 seen[path] = f"a driver called {info.name!r}"
-            if self._clock.monotonic() >= deadline:
+            if last or self._clock.monotonic() >= deadline:
                 told = "; ".join(f"{path.name}: {what}" for path, what in seen.items())
+                when = "when the driver ended" if last else f"after {seconds:g} s"
                 raise Violation(
-                    f"no registration socket of {driver} in {self._registry} after "
-                    f"{seconds:g} s" + (f" (there were: {told})" if told else "")
+                    f"no registration socket of {driver} in {self._registry} {when}"
+                    + (f" (there were: {told})" if told else "")
                 )
             await self._clock.sleep(LOOK_SECONDS)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 import grpc.aio
 
@@ -21,7 +23,7 @@ from dray.conform.subject import Subject
 from dray.entropy import Entropy
 from dray.errors import APIError, TransportError
 
-__all__ = ["CHECKS", "Setup", "bench_for", "run_checks"]
+__all__ = ["CHECKS", "NOT_REGISTERED", "Setup", "bench_for", "run_checks"]
 
 # Registration comes first, since nothing works without it; what kills the driver comes late.
 CHECKS: tuple[Check, ...] = (
@@ -32,6 +34,9 @@ CHECKS: tuple[Check, ...] = (
     *crashes.CHECKS.listed,
     *upgrades.CHECKS.listed,
 )
+
+# Why every check after the first was skipped, if that one failed.
+NOT_REGISTERED: Final = "the driver is not registered"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +103,12 @@ async def run_checks(
             finding = Finding(check.area, check.claim, Verdict.SKIPPED, lost, check.rule)
         else:
             finding = await _ask(bench, check)
+            _go_on()
         findings.append(finding)
         if done is not None:
             done(finding)
         if check is registration.CHECKS.listed[0] and finding.verdict is Verdict.FAILED:
-            lost = "the driver is not registered"
+            lost = NOT_REGISTERED
     return Report(bench.driver, findings)
 
 
@@ -122,6 +128,13 @@ async def _ask(bench: Bench, check: Check) -> Finding:
     return Finding(
         check.area, check.claim, verdict, detail, check.rule, bench.clock.monotonic() - began
     )
+
+
+def _go_on() -> None:
+    """Unless the run was cancelled: a driver that fails in the midst of cleaning up hides that."""
+    running = asyncio.current_task()
+    if running is not None and running.cancelling():
+        raise asyncio.CancelledError
 
 
 def _no(check: Check) -> Verdict:

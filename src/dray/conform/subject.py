@@ -21,6 +21,8 @@ from dray.conform.check import NotApplicable, Violation
 __all__ = ["Process", "Subject"]
 
 STOP_SECONDS: Final = 15.0
+# What a process wrote is in the pipe when it ends; what it started may hold that open for ever.
+READ_OUT_SECONDS: Final = 1.0
 # Enough of what a driver wrote to see why it died.
 OUTPUT_LINES_MAX: Final = 40
 LINE_BYTES_MAX: Final = 64 * 1024
@@ -52,6 +54,11 @@ class Process:
     @property
     def running(self) -> bool:
         return self._process.returncode is None
+
+    async def read_out(self) -> None:
+        """After its end: wait until all that it wrote is read."""
+        with suppress(TimeoutError):
+            await within(self._clock, READ_OUT_SECONDS, asyncio.wait([self._reader]))
 
     async def kill(self) -> None:
         """End it without a chance to clean up, with whatever it started."""

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
+import signal
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +21,7 @@ from dray.conform.bench import Bench
 from dray.conform.check import Check, NotApplicable, Violation
 from dray.conform.report import Report
 from dray.conform.runner import CHECKS, run_checks
+from dray.conform.subject import Process
 
 
 def conform(*arguments: str) -> Result:
@@ -37,9 +42,10 @@ def test_the_list_of_checks_says_why_each_matters() -> None:
     [
         ([], "which driver? give its name with --driver"),
         (["--driver", "d"], "where is the driver? give its command after --, or --socket-dir"),
+        (["--driver", "d", "--socket-dir", "/no/where"], "/no/where: no such directory"),
         (["--driver", "d", "--kubeconfig", "/nowhere", "--", "x"], "does not exist"),
     ],
-    ids=["driver", "command", "kubeconfig"],
+    ids=["driver", "command", "directory", "kubeconfig"],
 )
 def test_a_question_that_cannot_be_asked_is_said_so(arguments: list[str], told: str) -> None:
     result = conform(*arguments)
@@ -105,6 +111,7 @@ def test_directories_are_made_where_they_are_wanted(
 ) -> None:
     with_checks(monkeypatch, check(passes, "works"))
     cdi = tmp_path / "elsewhere"
+    (tmp_path / "kubelet").mkdir()
     where = ["--socket-dir", str(tmp_path / "kubelet"), "--cdi-dir", str(cdi)]
     assert conform("--driver", "gpu.example.com", *where).exit_code == 0
     assert (tmp_path / "kubelet" / "plugins" / "gpu.example.com").is_dir()
@@ -121,7 +128,32 @@ def test_a_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_driver_that_does_not_start_does_not_conform() -> None:
     driver = [sys.executable, "-c", "import sys; sys.exit('no hardware')"]
-    result = conform("--driver", "d", "--start-seconds", "0.3", "--", *driver)
+    # It has ended, so nobody waits for an hour.
+    result = conform("--driver", "d", "--start-seconds", "3600", "--", *driver)
     assert result.exit_code == 1
     assert "no hardware" in result.output
-    assert "d does not conform: 1 failed" in result.output
+    skipped = len(CHECKS) - 1
+    assert f"\n\n{skipped} checks skipped: the driver is not registered\n" in result.output
+    assert result.output.count("not registered") == 1
+    assert f"d does not conform: 1 failed, {skipped} skipped" in result.output
+
+
+@pytest.mark.slow
+def test_a_run_that_is_terminated_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[Process] = []
+
+    async def terminated(bench: Bench) -> None:
+        started.append(await bench.subject.start())
+        assert list(tmp_path.iterdir())
+        os.kill(os.getpid(), signal.SIGTERM)
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with_checks(monkeypatch, check(terminated, "waits"))
+    driver = [sys.executable, "-c", "import time; time.sleep(600)"]
+    result = conform("--driver", "d", "--", *driver)
+    assert result.exit_code == 143
+    assert not started[0].running
+    assert not list(tmp_path.iterdir())

@@ -129,6 +129,9 @@ class Bare:
     def _long(self) -> bool:
         return self._name != DRIVER
 
+    async def read_out(self) -> None:
+        """There is nothing in a pipe."""
+
     async def kill(self) -> None:
         """End without cleaning up: what is on disk stays, sockets too."""
         await self._stop()

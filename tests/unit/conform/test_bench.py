@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,19 @@ def test_a_driver_is_started_when_it_is_first_needed_and_after_it_was_killed() -
         assert await bench.registered() is first
         await bench.kill()
         assert await bench.registered() is not first
+
+    play(scenario)
+
+
+def test_a_driver_that_ends_before_it_is_registered_is_not_waited_for() -> None:
+    async def scenario(bench: Bench) -> None:
+        bench.options = replace(bench.options, start_seconds=3600)
+        await bench.start()
+        await bench.kill()
+        assert bench.process is not None
+        bench.process.output = "no hardware"  # type: ignore[misc]
+        with pytest.raises(Violation, match="which has ended, wrote last:\nno hardware"):
+            await bench.register()
 
     play(scenario)
 

@@ -60,6 +60,17 @@ def test_a_driver_is_found_among_others_and_what_was_there_is_told() -> None:
     play(scenario)
 
 
+def test_a_driver_that_has_ended_is_looked_for_once_more_and_not_waited_for() -> None:
+    async def scenario(bench: Bench) -> None:
+        await bench.start()
+        found = await bench.kubelet.find(DRIVER, seconds=3600, ended=lambda: True)
+        assert found.info.name == DRIVER
+        with pytest.raises(Violation, match="when the driver ended"):
+            await bench.kubelet.find("missing.example.com", seconds=3600, ended=lambda: True)
+
+    play(scenario)
+
+
 def test_claims_are_prepared_and_given_back_in_both_versions() -> None:
     async def scenario(bench: Bench) -> None:
         claim = await bench.cluster.claim(await bench.devices(2))

@@ -79,6 +79,24 @@ def test_every_finding_is_told_as_it_is_found() -> None:
         asyncio.run(body(root))
 
 
+def test_a_run_is_cancelled_even_if_a_check_fails_of_that() -> None:
+    async def cleans_up_badly(_bench: Bench) -> None:
+        running = asyncio.current_task()
+        assert running is not None
+        running.cancel()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            raise Violation("claim was not unprepared")
+
+    async def body(root: Path) -> None:
+        async with bench_of(root) as bench:
+            await run_checks(bench, [Check("Area", "ends", "rule", cleans_up_badly)])
+
+    with short_directory() as root, pytest.raises(asyncio.CancelledError):
+        asyncio.run(body(root))
+
+
 def test_a_driver_written_with_the_sdk_conforms_as_a_process() -> None:
     async def body(root: Path) -> Report:
         options = Options(kills=2, watch_seconds=0.0)
@@ -94,16 +112,16 @@ def test_a_driver_written_with_the_sdk_conforms_as_a_process() -> None:
 
 
 @pytest.mark.parametrize(
-    ("script", "told"),
+    ("script", "seconds", "told"),
     [
-        pytest.param("import sys; sys.exit('no hardware')", "no hardware", id="ends"),
-        pytest.param("import time; time.sleep(600)", "no registration socket", id="waits"),
+        pytest.param("import sys; sys.exit('no hardware')", 3600, "no hardware", id="ends"),
+        pytest.param("import time; time.sleep(600)", 0.5, "no registration socket", id="waits"),
     ],
 )
-def test_a_driver_that_never_registers_fails_once(script: str, told: str) -> None:
+def test_a_driver_that_never_registers_fails_once(script: str, seconds: float, told: str) -> None:
     async def body(root: Path) -> Report:
         command = (sys.executable, "-c", script)
-        options = Options(start_seconds=0.5)
+        options = Options(start_seconds=seconds)
         setup = Setup("gpu.example.com", root, command, options=options)
         async with bench_for(setup, SystemClock(), SeededEntropy(1)) as bench:
             return await run_checks(bench)

@@ -85,6 +85,15 @@ def test_only_the_end_of_what_a_driver_writes_is_kept() -> None:
     run(subject("for n in range(1000): print('line', n)"), scenario)
 
 
+def test_all_that_a_driver_wrote_is_read_after_its_end() -> None:
+    async def scenario(process: Process) -> None:
+        await process._process.wait()
+        await process.read_out()
+        assert process.output == "no hardware"
+
+    run(subject("import sys; sys.exit('no hardware')"), scenario)
+
+
 def test_a_driver_is_killed_with_what_it_started(ready: Path) -> None:
     script = f"""
 import subprocess, sys
