@@ -103,7 +103,8 @@ def test_without_its_packages_the_command_line_says_which_to_install() -> None:
         [sys.executable, "-c", program], capture_output=True, check=False, timeout=PATIENCE_SECONDS
     )
     assert result.returncode == 2
-    assert result.stderr.endswith(b"which is not installed: pip install 'dray[cli]'\n")
+    advice = b"which is not installed: pip install '.[cli]' in a checkout of dray\n"
+    assert result.stderr.endswith(advice)
 
 
 # Hostile inputs --------------------------------------------------------------------------------

@@ -29,7 +29,8 @@ try:
     from numpy.typing import NDArray
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
-        "dray.cel.fleet needs NumPy: pip install 'dray[fleet]'", name=error.name
+        "dray.cel.fleet needs NumPy: pip install '.[fleet]' in a checkout of dray",
+        name=error.name,
     ) from error
 
 from dray.cel._codegen import SURPRISES

@@ -27,7 +27,7 @@ def main() -> None:
             raise
         print(
             f"dray: the command line needs {error.name}, which is not installed: "
-            "pip install 'dray[cli]'",
+            "pip install '.[cli]' in a checkout of dray",
             file=sys.stderr,
         )
         code = 2

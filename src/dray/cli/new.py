@@ -109,8 +109,8 @@ def driver(name: str, directory: Path | None) -> None:
     """Write a project for the DRA driver NAME, which is a domain of yours.
 
     It has the driver in a module of its own, tests that pass, among them a run of the conformance
-    kit, and manifests for a cluster: a DaemonSet with rolling updates, its permissions, a
-    DeviceClass, and a pod that uses a device. Nothing that exists is overwritten.
+    kit, a Dockerfile, and manifests for a cluster: a DaemonSet with rolling updates, its
+    permissions, a DeviceClass, and a pod that uses a device. Nothing that exists is overwritten.
     """
     names = Names.of(name)
     target = (directory or Path(names.project)).expanduser()

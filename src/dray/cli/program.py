@@ -159,7 +159,7 @@ def _not_installed(name: str, module: str) -> click.Command:
     def refuse() -> None:
         raise CommandError(
             f"dray {name} needs {module}, which is not installed: "
-            f"pip install 'dray[cli,{extra}]' brings it"
+            f"pip install '.[cli,{extra}]' in a checkout of dray brings it"
         )
 
     return click.Command(

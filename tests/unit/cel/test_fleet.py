@@ -117,5 +117,5 @@ def test_columns_say_what_asking_one_by_one_says(text: str, views: list[DeviceVi
 def test_without_numpy_the_import_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "numpy", None)
     monkeypatch.delitem(sys.modules, "dray.cel.fleet")
-    with pytest.raises(ModuleNotFoundError, match=r"needs NumPy: pip install 'dray\[fleet\]'"):
+    with pytest.raises(ModuleNotFoundError, match=r"needs NumPy: pip install '\.\[fleet\]'"):
         importlib.import_module("dray.cel.fleet")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -34,6 +35,7 @@ def test_a_driver_project_is_complete(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     assert written(tmp_path / "coins") == [
         ".gitignore",
+        "Dockerfile",
         "README.md",
         "deploy/daemonset.yaml",
         "deploy/deviceclass.yaml",
@@ -115,7 +117,7 @@ def test_the_manifests_are_valid(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
 
 
-def test_the_daemon_set_rolls_and_runs_what_the_config_map_holds(tmp_path: Path) -> None:
+def test_the_daemon_set_rolls_and_runs_the_image_that_was_built(tmp_path: Path) -> None:
     assert new("gpu.example.com", tmp_path / "p").exit_code == 0
     deployed = yaml.safe_load((tmp_path / "p" / "deploy" / "daemonset.yaml").read_text())["spec"]
     assert deployed["updateStrategy"]["rollingUpdate"] == {"maxSurge": 1, "maxUnavailable": 0}
@@ -125,9 +127,11 @@ def test_the_daemon_set_rolls_and_runs_what_the_config_map_holds(tmp_path: Path)
     assert told["POD_UID"]["valueFrom"]["fieldRef"]["fieldPath"] == "metadata.uid"
     assert told["NODE_NAME"]["valueFrom"]["fieldRef"]["fieldPath"] == "spec.nodeName"
     kustomization = yaml.safe_load((tmp_path / "p" / "kustomization.yaml").read_text())
-    (generated,) = kustomization["configMapGenerator"]
-    assert generated["files"] == ["gpu_driver.py"]
-    assert {"name": "code", "configMap": {"name": generated["name"]}} in pod["volumes"]
+    (image,) = kustomization["images"]
+    assert container["image"] == image["name"]
+    built = f"docker build -t {image['newName']}:{image['newTag']} ."
+    assert built in (tmp_path / "p" / "README.md").read_text()
+    assert "initContainers" not in pod
     assert container["command"] == ["python", "-m", "gpu_driver"]
     for resource in kustomization["resources"]:
         assert (tmp_path / "p" / resource).exists()
@@ -135,6 +139,21 @@ def test_the_daemon_set_rolls_and_runs_what_the_config_map_holds(tmp_path: Path)
     hosts = {one["name"]: one["hostPath"]["path"] for one in pod["volumes"] if "hostPath" in one}
     mounts = {one["name"]: one["mountPath"] for one in container["volumeMounts"]}
     assert hosts == {name: path for name, path in mounts.items() if name in hosts}
+
+
+def test_nothing_asks_an_index_of_packages_for_dray(tmp_path: Path) -> None:
+    # The name belongs to another project there.
+    assert new("gpu.example.com", tmp_path / "p").exit_code == 0
+    project = tomllib.loads((tmp_path / "p" / "pyproject.toml").read_text())
+    assert project["project"]["dependencies"] == []
+    assert project["dependency-groups"] == {"dev": ["pytest>=8.3"]}
+    by_name = re.compile(r"(?<![\w./-])dray(\[[\w,]+\]|[<>=~!]=)")
+    for path in (tmp_path / "p").rglob("*"):
+        assert not path.is_file() or not by_name.search(path.read_text()), path
+    (install,) = re.findall(
+        r"^RUN (pip install .*)$", (tmp_path / "p" / "Dockerfile").read_text(), re.MULTILINE
+    )
+    assert install.endswith('"$(echo ./dray-*.whl)[sdk]" .')
 
 
 @pytest.mark.slow

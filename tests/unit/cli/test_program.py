@@ -135,4 +135,4 @@ sys.exit(run(["server", "--port", "0"]))
         [sys.executable, "-c", script], capture_output=True, text=True, check=False
     )
     assert done.returncode == 2
-    assert "pip install 'dray[cli,server]'" in done.stderr
+    assert "pip install '.[cli,server]' in a checkout of dray" in done.stderr

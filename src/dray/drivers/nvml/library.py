@@ -26,7 +26,7 @@ def load_library() -> NVML:
         return importlib.import_module(MODULE_NAME)
     except ImportError as error:
         raise ConfigurationError(
-            "NVIDIA GPUs need the Python package nvidia-ml-py: install dray[nvml]"
+            "NVIDIA GPUs need the Python package nvidia-ml-py: pip install nvidia-ml-py"
         ) from error
 
 
