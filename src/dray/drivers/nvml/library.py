@@ -26,7 +26,8 @@ def load_library() -> NVML:
         return importlib.import_module(MODULE_NAME)
     except ImportError as error:
         raise ConfigurationError(
-            "NVIDIA GPUs need the Python package nvidia-ml-py: pip install nvidia-ml-py"
+            "NVIDIA GPUs need the Python package nvidia-ml-py: "
+            "pip install '.[nvml]' in a checkout of dray"
         ) from error
 
 

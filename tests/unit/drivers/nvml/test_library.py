@@ -92,9 +92,9 @@ def test_a_machine_without_the_package_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "pynvml", None)
-    with pytest.raises(ConfigurationError, match=r"install dray\[nvml\]"):
+    with pytest.raises(ConfigurationError, match=r"pip install '\.\[nvml\]'"):
         load_library()
-    with pytest.raises(ConfigurationError, match=r"install dray\[nvml\]"):
+    with pytest.raises(ConfigurationError, match=r"pip install '\.\[nvml\]'"):
         driver_factory(None)
 
 
