@@ -88,6 +88,12 @@ def write(area: str, scripts: list[Recorded]) -> None:
     (RECORDINGS / f"{area}.jsonl.gz").write_bytes(packed.getvalue())
 
 
+# How often a step is asked again that follows one that takes effect later, and for how many times
+# as long as was waited when it was recorded: machines that run tests are busy.
+LOOK_SECONDS = 0.1
+PATIENCE = 5
+
+
 def literals(steps: tuple[Step, ...]) -> str:
     """All that a script says by itself, to know it again in the answers."""
     return json.dumps([step.as_data() for step in steps], ensure_ascii=False)
@@ -100,16 +106,29 @@ def play(
     *,
     events: tuple[int | None, ...] = (),
     patient: bool = False,
+    codes: tuple[int | None, ...] = (),
 ) -> list[dict[str, Any]]:
-    """Normalised answers to all steps. A watch is read to its end, or up to so many events."""
+    """Normalised answers to all steps. A watch is read to its end, or up to so many events.
+
+    Who records waits after steps that take effect later. Who plays a recording knows the `codes`
+    to expect instead, and asks the step after those again for as long.
+    """
     player.prepare(namespace)
     normaliser = Normaliser(literals(steps))
     limits = events or (None,) * len(steps)
     answers = []
-    for step, limit in zip(steps, limits, strict=True):
-        answers.append(normaliser.answer(step, player.play(step, events_max=limit)))
-        if step.pause and patient:
-            time.sleep(step.pause)
+    pause = 0.0
+    for step, limit, code in zip(steps, limits, codes or (None,) * len(steps), strict=True):
+        answer = player.play(step, events_max=limit)
+        if step.method == "GET" and limit is None and code is not None:
+            deadline = time.monotonic() + PATIENCE * pause
+            while answer.code != code and time.monotonic() < deadline:
+                time.sleep(LOOK_SECONDS)
+                answer = player.play(step)
+        answers.append(normaliser.answer(step, answer))
+        pause = step.pause
+        if pause and patient:
+            time.sleep(pause)
     return answers
 
 
@@ -118,7 +137,8 @@ def replay(player: Player, script: Recorded) -> list[list[Difference]]:
     events = tuple(
         len(answer["events"]) if "events" in answer else None for answer in script.answers
     )
-    got = play(player, script.namespace, script.steps, events=events)
+    codes = tuple(answer.get("code") for answer in script.answers)
+    got = play(player, script.namespace, script.steps, events=events, codes=codes)
     return [
         differences(expected, answer) for expected, answer in zip(script.answers, got, strict=True)
     ]
