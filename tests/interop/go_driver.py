@@ -10,47 +10,28 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import signal
-import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
 
 from tests.interop.build import build
+from tests.interop.node_stage import Failed, NodeStage
 
 DRIVER: Final = "gpu.example.com"
 NODE: Final = "n1"
 
 
-class Failed(AssertionError):
-    """Something did not come as it should."""
-
-
-class Stage:
-    """All processes, and kubectl."""
+class Stage(NodeStage):
+    """The node, and what runs on it."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
+        super().__init__(folder, folder / "kubeconfig", node=NODE, driver=DRIVER)
         self.root = folder / "node"
         self.cdi = self.root / "cdi"
-        self.kubeconfig = folder / "kubeconfig"
-        self._kubectl = str(build("kubectl"))
         self._plugin = str(build("dra-example-kubeletplugin"))
-
-    @contextmanager
-    def process(self, name: str, *words: str) -> Iterator[subprocess.Popen[bytes]]:
-        with (self.folder / f"{name}.log").open("ab") as log:
-            started = subprocess.Popen(words, stdout=log, stderr=log, start_new_session=True)
-        try:
-            yield started
-        finally:
-            if started.poll() is None:
-                os.killpg(started.pid, signal.SIGKILL)
-            started.wait()
 
     def dray(self, name: str, *words: str) -> Any:
         return self.process(name, sys.executable, "-m", "dray", *words)
@@ -67,90 +48,10 @@ class Stage:
             f"--pod-uid={pod_uid}",
         )
 
-    def kubectl(self, *words: str, told: Any = None) -> str:
-        done = subprocess.run(
-            [self._kubectl, f"--kubeconfig={self.kubeconfig}", *words],
-            input=None if told is None else json.dumps(told),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        return (done.stdout + done.stderr).strip()
-
-    def phase(self, pod: str) -> str:
-        return self.kubectl("get", "pod", pod, "-o", "jsonpath={.status.phase}")
-
-    async def until(self, claim: str, holds: Callable[[], Any], seconds: float = 60.0) -> None:
-        loop = asyncio.get_running_loop()
-        began = loop.time()
-        while not holds():
-            if loop.time() - began > seconds:
-                events = self.kubectl("get", "events", "-A")
-                logs = "\n".join(
-                    f"--- {log.name}\n{log.read_text()[-2000:]}"
-                    for log in sorted(self.folder.glob("*.log"))
-                )
-                raise Failed(f"not within {seconds:g} s: {claim}\n{events}\n{logs}")
-            await asyncio.sleep(0.1)
-        sys.stdout.write(f"ok  {claim} ({loop.time() - began:.1f} s)\n")
-        sys.stdout.flush()
-
-    def create_pod(self, name: str, device: str) -> None:
-        """A claim, allocated and reserved as a scheduler does it, and its pod on the node."""
-        claim = f"claim-of-{name}"
-        request = {"name": "gpu", "exactly": {"deviceClassName": "gpu"}}
-        self.kubectl(
-            "create",
-            "-f-",
-            told={
-                "apiVersion": "resource.k8s.io/v1",
-                "kind": "ResourceClaim",
-                "metadata": {"name": claim, "namespace": "default"},
-                "spec": {"devices": {"requests": [request]}},
-            },
-        )
-        container = {
-            "name": "main",
-            "image": "none",
-            "command": ["sh", "-c", "env; exec sleep 100000"],
-            "resources": {"claims": [{"name": "gpu"}]},
-        }
-        self.kubectl(
-            "create",
-            "-f-",
-            told={
-                "apiVersion": "v1",
-                "kind": "Pod",
-                "metadata": {"name": name, "namespace": "default"},
-                "spec": {
-                    "terminationGracePeriodSeconds": 1,
-                    "containers": [container],
-                    "resourceClaims": [{"name": "gpu", "resourceClaimName": claim}],
-                },
-            },
-        )
-        uid = self.kubectl("get", "pod", name, "-o", "jsonpath={.metadata.uid}")
-        result = {"request": "gpu", "driver": DRIVER, "pool": NODE, "device": device}
-        status = {
-            "allocation": {"devices": {"results": [result]}},
-            "reservedFor": [{"resource": "pods", "name": name, "uid": uid}],
-        }
-        self.kubectl(
-            "patch",
-            "resourceclaim",
-            claim,
-            "--subresource=status",
-            "--type=merge",
-            f"-p={json.dumps({'status': status})}",
-        )
-        binding = {
-            "apiVersion": "v1",
-            "kind": "Binding",
-            "metadata": {"name": name, "namespace": "default"},
-            "target": {"apiVersion": "v1", "kind": "Node", "name": NODE},
-        }
-        path = f"/api/v1/namespaces/default/pods/{name}/binding"
-        self.kubectl("create", "--raw", path, "-f-", told=binding)
+    def create_gpu_pod(self, name: str, device: str) -> None:
+        """A pod that tells what it was given, and stays."""
+        told = ["sh", "-c", "env; exec sleep 100000"]
+        self.create_pod(name, device, {"image": "none", "command": told})
 
 
 async def play(stage: Stage, processes: ExitStack) -> None:
@@ -180,7 +81,7 @@ async def play(stage: Stage, processes: ExitStack) -> None:
     await stage.until(
         "the driver publishes its devices", lambda: DRIVER in stage.kubectl("get", "resourceslices")
     )
-    stage.create_pod("first", "gpu-0")
+    stage.create_gpu_pod("first", "gpu-0")
     await stage.until("a pod with a claim runs", lambda: stage.phase("first") == "Running")
     await stage.until(
         "its process has what the CDI file says",
@@ -191,7 +92,7 @@ async def play(stage: Stage, processes: ExitStack) -> None:
     await stage.until("a second instance is there", lambda: len(list(sockets.glob("*.sock"))) == 2)
     old.send_signal(signal.SIGTERM)
     old.wait()
-    stage.create_pod("second", "gpu-1")
+    stage.create_gpu_pod("second", "gpu-1")
     await stage.until(
         "the new instance prepares another pod's claim", lambda: stage.phase("second") == "Running"
     )

@@ -10,17 +10,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import signal
-import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any, Final
 
 from dray.drivers.simulated.control import command
 from tests.e2e.containerds import IMAGE, MISSING, Containerd
 from tests.interop.build import build
+from tests.interop.node_stage import Failed, NodeStage
 from tests.interop.upstream import Upstream
 
 DRIVER: Final = "gpu.simulated.dev"
@@ -54,32 +50,16 @@ CONFIGURATION: Final[dict[str, Any]] = {
 }
 
 
-class Failed(AssertionError):
-    """Something did not come as it should."""
-
-
-class Stage:
-    """All processes, and kubectl."""
+class Stage(NodeStage):
+    """The node, and what runs on it."""
 
     def __init__(self, upstream: Upstream, containerd: Containerd) -> None:
-        self.upstream = upstream
+        super().__init__(
+            containerd.directory, upstream.endpoint.kubeconfig, node=NODE, driver=DRIVER
+        )
         self.containerd = containerd
-        self.folder = containerd.directory
         self.root = self.folder / "k"
         self.logs = self.folder / "pods"
-        self._kubectl = str(build("kubectl"))
-
-    @contextmanager
-    def process(self, name: str, *words: str) -> Iterator[subprocess.Popen[bytes]]:
-        """A process whose output is in a file of its name; killed at the end."""
-        with (self.folder / f"{name}.log").open("ab") as log:
-            started = subprocess.Popen(words, stdout=log, stderr=log, start_new_session=True)
-        try:
-            yield started
-        finally:
-            if started.poll() is None:
-                os.killpg(started.pid, signal.SIGKILL)
-            started.wait()
 
     def kubelet(self) -> Any:
         configuration = self.folder / "kubelet.json"
@@ -93,7 +73,7 @@ class Stage:
             "kubelet",
             str(build("kubelet")),
             f"--config={configuration}",
-            f"--kubeconfig={self.upstream.endpoint.kubeconfig}",
+            f"--kubeconfig={self.kubeconfig}",
             f"--root-dir={self.root}",
             f"--cert-dir={self.folder / 'certs'}",
             f"--hostname-override={NODE}",
@@ -105,26 +85,12 @@ class Stage:
             sys.executable,
             "-m",
             "dray.drivers.simulated",
-            f"--kubeconfig={self.upstream.endpoint.kubeconfig}",
+            f"--kubeconfig={self.kubeconfig}",
             f"--node-name={NODE}",
             f"--kubelet-directory={self.root}",
             f"--cdi-directory={self.containerd.cdi}",
             f"--pod-uid={pod_uid}",
         )
-
-    def kubectl(self, *words: str, told: Any = None) -> str:
-        done = subprocess.run(
-            [self._kubectl, f"--kubeconfig={self.upstream.endpoint.kubeconfig}", *words],
-            input=None if told is None else json.dumps(told),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        return (done.stdout + done.stderr).strip()
-
-    def pod(self, name: str) -> dict[str, Any]:
-        text = self.kubectl("get", "pod", name, "-o", "json")
-        return json.loads(text) if text.startswith("{") else {}
 
     def health(self, name: str) -> list[dict[str, Any]]:
         """What the pod's status says of its devices."""
@@ -136,88 +102,20 @@ class Stage:
             for resource in one["resources"]
         ]
 
-    async def until(self, claim: str, holds: Callable[[], Any], seconds: float = 60.0) -> Any:
-        """Wait until something holds, and say so."""
-        loop = asyncio.get_running_loop()
-        began = loop.time()
-        while not (found := holds()):
-            if loop.time() - began > seconds:
-                events = self.kubectl("get", "events", "-A")
-                logs = "\n".join(
-                    f"--- {log.name}\n{log.read_text()[-1200:]}"
-                    for log in sorted(self.folder.glob("*.log"))
-                )
-                raise Failed(f"not within {seconds:g} s: {claim}\n{events}\n{logs}")
-            await asyncio.sleep(0.25)
-        sys.stdout.write(f"ok  {claim} ({loop.time() - began:.1f} s)\n")
-        sys.stdout.flush()
-        return found
-
-    def create_pod(self, name: str, device: str) -> None:
-        """A claim, allocated and reserved as a scheduler does it, and its pod on the node."""
-        claim = f"claim-of-{name}"
-        request = {"name": "gpu", "exactly": {"deviceClassName": "gpu"}}
-        self.kubectl(
-            "create",
-            "-f-",
-            told={
-                "apiVersion": "resource.k8s.io/v1",
-                "kind": "ResourceClaim",
-                "metadata": {"name": claim, "namespace": "default"},
-                "spec": {"devices": {"requests": [request]}},
+    def create_gpu_pod(self, name: str, device: str) -> None:
+        """A pod that tells what it was given, and stays."""
+        self.create_pod(
+            name,
+            device,
+            {
+                "image": IMAGE,
+                "imagePullPolicy": "Never",
+                "command": ["sh", "-c", "env; sleep 100000"],
             },
-        )
-        container = {
-            "name": "main",
-            "image": IMAGE,
-            "imagePullPolicy": "Never",
-            "command": ["sh", "-c", "env; sleep 100000"],
-            "resources": {"claims": [{"name": "gpu"}]},
-        }
-        self.kubectl(
-            "create",
-            "-f-",
-            told={
-                "apiVersion": "v1",
-                "kind": "Pod",
-                "metadata": {"name": name, "namespace": "default"},
-                "spec": {
-                    "hostNetwork": True,
-                    "automountServiceAccountToken": False,
-                    "terminationGracePeriodSeconds": 1,
-                    # Nobody schedules it before it is bound below.
-                    "schedulerName": "nobody",
-                    "containers": [container],
-                    "resourceClaims": [{"name": "gpu", "resourceClaimName": claim}],
-                },
-            },
-        )
-        uid = self.pod(name)["metadata"]["uid"]
-        result = {"request": "gpu", "driver": DRIVER, "pool": NODE, "device": device}
-        status = {
-            "allocation": {"devices": {"results": [result]}},
-            "reservedFor": [{"resource": "pods", "name": name, "uid": uid}],
-        }
-        self.kubectl(
-            "patch",
-            "resourceclaim",
-            claim,
-            "--subresource=status",
-            "--type=merge",
-            f"-p={json.dumps({'status': status})}",
-        )
-        binding = {
-            "apiVersion": "v1",
-            "kind": "Binding",
-            "metadata": {"name": name, "namespace": "default"},
-            "target": {"apiVersion": "v1", "kind": "Node", "name": NODE},
-        }
-        self.kubectl(
-            "create",
-            "--raw",
-            f"/api/v1/namespaces/default/pods/{name}/binding",
-            "-f-",
-            told=binding,
+            hostNetwork=True,
+            automountServiceAccountToken=False,
+            # Nobody schedules it before it is bound.
+            schedulerName="nobody",
         )
 
     async def fault(self, told: dict[str, Any]) -> None:
@@ -244,10 +142,10 @@ async def play(stage: Stage) -> None:
                 "the kubelet registers the driver",
                 lambda: "has registered driver" in log.read_text(),
             )
-            stage.create_pod("first", "gpu-0")
+            stage.create_gpu_pod("first", "gpu-0")
             await stage.until(
                 "a pod with a claim runs",
-                lambda: stage.pod("first").get("status", {}).get("phase") == "Running",
+                lambda: stage.phase("first") == "Running",
                 PATIENCE_SECONDS,
             )
             await stage.until(
