@@ -19,7 +19,7 @@ from dray.agent.claims.cdi import cdi_devices
 from dray.agent.claims.checkpoint import CheckpointFile, CheckpointUnwritable, NoCheckpoint
 from dray.agent.claims.claim_info import ClaimInfo, ClaimKey
 from dray.agent.claims.conditions import ClaimPatcher, ConditionWriter
-from dray.agent.claims.failures import ClaimFailure, ErrorClass, UnprepareFailed, summary
+from dray.agent.claims.failures import ClaimFailure, UnprepareFailed, summary
 from dray.agent.claims.fetching import ClaimReader, Fetcher
 from dray.agent.claims.locks import ClaimLocks
 from dray.agent.claims.metrics import (
@@ -30,9 +30,9 @@ from dray.agent.claims.metrics import (
     claims_in_use,
 )
 from dray.agent.claims.preparation import Preparation
-from dray.agent.claims.retry import RetrySchedule
 from dray.agent.claims.unpreparation import Unpreparation
 from dray.agent.plugins.plugin import Plugins
+from dray.agent.retry import RetrySchedule
 from dray.api.core import Pod
 from dray.clock import Clock
 from dray.entropy import Entropy
@@ -80,7 +80,7 @@ class ClaimManager:
         observer: Observer | None = None,
         on_event: Callable[[str, str], None] = lambda _reason, _message: None,
     ) -> None:
-        self.retries = RetrySchedule(entropy)
+        self._retries = RetrySchedule(entropy)
         self._node_name = node_name
         self._clock = clock
         self._observer = observer or SilentObserver()
@@ -210,21 +210,22 @@ class ClaimManager:
         """
         async with asyncio.TaskGroup() as group:
             group.create_task(self._conditions.run())
-            attempt = 0
             while True:
                 active = active_pod_uids()
                 if active is None:
                     await self._clock.sleep(RECOVERY_SECONDS)
                     continue
                 failures = await self.reconcile(active)
-                attempt = attempt + 1 if failures else 0
-                if attempt > 1:  # at first, drivers may not be back themselves
+                if not failures:
+                    self._retries.reset()
+                    await self._clock.sleep(RECONCILE_SECONDS)
+                    continue
+                if self._retries.attempts:  # at first, drivers may not be back themselves
                     self._on_event(
                         "FailedUnprepareDynamicResources",
                         f"claims of pods that are gone are still prepared: {summary(failures)}",
                     )
-                again = self.retries.delay_seconds(ErrorClass.TRANSIENT, attempt)
-                await self._clock.sleep(again if attempt and again else RECONCILE_SECONDS)
+                await self._clock.sleep(self._retries.fail(self._clock.monotonic()))
 
     async def _unprepare(self, pod: Pod) -> None:
         unknown = self.needs_rebuild and not self._cache.of_pod(pod.metadata.uid)

@@ -16,11 +16,11 @@ from datetime import timedelta
 from typing import Final
 
 from dray.agent.claims.failures import ClaimFailure, ErrorClass, PrepareFailed, UnprepareFailed
-from dray.agent.pods.backoff import RetrySchedule
 from dray.agent.pods.collaborators import WARNING, Claims, Events, Health
 from dray.agent.pods.conditions import DEVICES_PREPARED, DEVICES_RELEASED, Condition
 from dray.agent.pods.status import Verdict
 from dray.agent.pods.status_patch import DEVICE_FAILED
+from dray.agent.retry import RetrySchedule
 from dray.api.core import Pod
 from dray.api.wire import Time
 from dray.clock import Clock

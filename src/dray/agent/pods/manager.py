@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from dray.agent.plugins.plugin import Change, PluginChange
-from dray.agent.pods.backoff import RetrySchedule
 from dray.agent.pods.collaborators import (
     WARNING,
     Claims,
@@ -38,6 +37,7 @@ from dray.agent.pods.status_writer import StatusWriter
 from dray.agent.pods.storage import NoStorage, PodStorage
 from dray.agent.pods.surroundings import Storage, Surroundings
 from dray.agent.pods.worker import PodWorker
+from dray.agent.retry import RetrySchedule
 from dray.agent.runtimes.failures import RuntimeFailed
 from dray.agent.runtimes.runtime import PodIdentity, Runtime
 from dray.api.core import RESOURCE_PODS, Pod

@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Final, Protocol, TypeVar
 
 from dray.agent.claims.failures import ClaimInfoMissing
-from dray.agent.pods.backoff import RestartBackoff, RetrySchedule
+from dray.agent.pods.backoff import RestartBackoff
 from dray.agent.pods.collaborators import NORMAL, WARNING, Events
 from dray.agent.pods.container_statuses import Waiting
 from dray.agent.pods.devices import DeviceKeeper
@@ -23,6 +23,7 @@ from dray.agent.pods.hooks import Hooks, lifecycle_of
 from dray.agent.pods.plan import Start
 from dray.agent.pods.pod_containers import tell
 from dray.agent.pods.pod_state import PodState
+from dray.agent.retry import RetrySchedule
 from dray.agent.runtimes.failures import RuntimeFailed, UnresolvedDevices
 from dray.agent.runtimes.runtime import Container as RunContainer
 from dray.agent.runtimes.runtime import ContainerConfig, ContainerState, Runtime, Sandbox

@@ -13,9 +13,9 @@ import logging
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from dray.agent.pods.backoff import RetrySchedule
 from dray.agent.pods.collaborators import API
 from dray.agent.pods.status_patch import status_patch, without_devices
+from dray.agent.retry import RetrySchedule
 from dray.api.core import Pod, PodStatus
 from dray.client import PatchType
 from dray.clock import Clock

@@ -20,7 +20,6 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Final, TypeVar
 
-from dray.agent.pods.backoff import RetrySchedule
 from dray.agent.pods.checks import Checker
 from dray.agent.pods.collaborators import NORMAL, WARNING
 from dray.agent.pods.conditions import ALL_CONTAINERS_RESTARTING
@@ -40,6 +39,7 @@ from dray.agent.pods.status import StatusFacts, Verdict, make_status
 from dray.agent.pods.stopping import MINIMUM_GRACE_SECONDS, Stopper, grace_of
 from dray.agent.pods.surroundings import Surroundings
 from dray.agent.pods.waiting import Interrupted, cancelled, unless
+from dray.agent.retry import RetrySchedule
 from dray.agent.runtimes.failures import RuntimeFailed
 from dray.agent.runtimes.runtime import Container as RunContainer
 from dray.agent.runtimes.runtime import ContainerState

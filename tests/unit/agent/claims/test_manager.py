@@ -309,12 +309,6 @@ def test_pods_of_other_nodes_are_not_adopted(tmp_path: Path) -> None:
     assert not world.manager.claims()
 
 
-def test_retries_are_for_what_is_not_final(tmp_path: Path) -> None:
-    world = World(tmp_path)
-    assert world.manager.retries.delay_seconds(ErrorClass.TRANSIENT, 1) is not None
-    assert world.manager.retries.delay_seconds(ErrorClass.PERMANENT, 1) is None
-
-
 def test_a_full_disk_fails_the_pod_before_any_driver_is_called(tmp_path: Path) -> None:
     world = World(tmp_path / "node", claim())
     shutil.rmtree(world.path.parent)
