@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import aclosing
 from typing import Final, Generic, TypeVar
 
@@ -63,6 +63,7 @@ class Informer(Generic[T]):
         self._field_selector = field_selector
         self._objects: dict[_Key, T] = {}
         self._listeners: list[Listener[T]] = []
+        self._indexes: dict[str, _Index[T]] = {}
         self._revision = ""  # what the view is of; empty if it must be listed anew
         self._failures_count = 0  # since the server last said something useful
         self._synced = asyncio.Event()
@@ -116,6 +117,17 @@ class Informer(Generic[T]):
         """All objects, in no order that means anything."""
         return tuple(self._objects.values())
 
+    def add_index(self, name: str, keys_of: Callable[[T], Iterable[Hashable]]) -> None:
+        """Have objects found by something else than their names; adding it again does nothing."""
+        if name not in self._indexes:
+            index = self._indexes[name] = _Index(keys_of)
+            for key, obj in self._objects.items():
+                index.put(key, None, obj)
+
+    def by_index(self, name: str, key: Hashable) -> Sequence[T]:
+        """The objects that an index has under a key, in no order that means anything."""
+        return tuple(self._indexes[name].found.get(key, {}).values())
+
     # Private -----------------------------------------------------------------------------------
 
     async def _list(self) -> None:
@@ -165,16 +177,18 @@ class Informer(Generic[T]):
         if new is None:
             if old is not None:
                 del self._objects[key]
-                self._tell(old, None)
+                self._tell(key, old, None)
             return
         if old is not None and old.metadata.uid != new.metadata.uid:
             del self._objects[key]
-            self._tell(old, None)
+            self._tell(key, old, None)
             old = None
         self._objects[key] = new
-        self._tell(old, new)
+        self._tell(key, old, new)
 
-    def _tell(self, old: T | None, new: T | None) -> None:
+    def _tell(self, key: _Key, old: T | None, new: T | None) -> None:
+        for index in self._indexes.values():
+            index.put(key, old, new)
         for listener in tuple(self._listeners):
             listener(old, new)
 
@@ -182,6 +196,24 @@ class Informer(Generic[T]):
         base = BACKOFF_SECONDS_MIN * 2.0 ** min(self._failures_count - 1, _DOUBLINGS_MAX)
         base = min(base, BACKOFF_SECONDS_MAX / 2)
         await self._clock.sleep(self._entropy.uniform(base, 2 * base))
+
+
+class _Index(Generic[T]):
+    """Objects by keys that a function reads off them."""
+
+    def __init__(self, keys_of: Callable[[T], Iterable[Hashable]]) -> None:
+        self._keys_of = keys_of
+        self.found: dict[Hashable, dict[_Key, T]] = {}
+
+    def put(self, key: _Key, old: T | None, new: T | None) -> None:
+        for value in self._keys_of(old) if old is not None else ():
+            objects = self.found.get(value, {})
+            objects.pop(key, None)
+            if not objects:
+                self.found.pop(value, None)
+        if new is not None:
+            for value in self._keys_of(new):
+                self.found.setdefault(value, {})[key] = new
 
 
 # More change nothing, and would one day be too large a number.

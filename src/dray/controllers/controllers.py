@@ -1,0 +1,132 @@
+"""All controllers of a cluster, side by side in one process."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import partial
+from typing import Final
+
+from dray.api.features import DEFAULT_GATES, FeatureGates
+from dray.client import Client, EventRecorder, Informers
+from dray.clock import Clock
+from dray.controllers.reconciler import Context, Key, Reconciler
+from dray.entropy import Entropy
+from dray.errors import APIError, Conflict, TransportError
+from dray.metrics import Family, Histogram, render
+
+__all__ = ["CONTROLLERS", "Controllers"]
+
+_log = logging.getLogger(__name__)
+
+COMPONENT: Final = "kube-controller-manager"
+
+# What was seen to fail because of a mistake of ours is tried again, but not at once.
+CRASH_SECONDS: Final = 5.0
+
+CONTROLLERS: Final[Mapping[str, Callable[[Context], Reconciler]]] = {}
+"""Every controller there is, by name."""
+
+
+class Controllers:
+    """Runs controllers. The same may run twice by mistake: each write says what it is based on."""
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        informers: Informers,
+        clock: Clock,
+        entropy: Entropy,
+        gates: FeatureGates = DEFAULT_GATES,
+        names: Iterable[str] | None = None,
+    ) -> None:
+        """`names` are the controllers to run; without, all. Somebody else runs the informers."""
+        self._events = EventRecorder(client, component=COMPONENT, clock=clock, entropy=entropy)
+        self._informers = informers
+        self._clock = clock
+        context = Context(client, informers, self._events, clock, entropy, gates)
+        chosen = CONTROLLERS if names is None else {name: CONTROLLERS[name] for name in names}
+        self.reconcilers: Final = [make(context) for make in chosen.values()]
+        self._synced = asyncio.Event()
+        labels = ("name",)
+        self._depth = Family(
+            "workqueue_depth", "Names that wait to be looked at.", kind="gauge", labels=labels
+        )
+        self._adds = Family(
+            "workqueue_adds_total", "Names that were added.", kind="counter", labels=labels
+        )
+        self._retries = Family(
+            "workqueue_retries_total", "Names that failed.", kind="counter", labels=labels
+        )
+
+    async def ready(self) -> None:
+        """Return once controllers know what there is, and work."""
+        await self._synced.wait()
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._events.run())
+            await self._informers.synced()
+            self._synced.set()
+            for reconciler in self.reconcilers:
+                tasks.create_task(self._kept(reconciler.name, reconciler.run))
+                for _ in range(reconciler.workers):
+                    worker = partial(self._work, reconciler)
+                    tasks.create_task(self._kept(reconciler.name, worker))
+
+    def metrics(self) -> bytes:
+        """In Prometheus' format."""
+        families: list[Family | Histogram] = [self._depth, self._adds, self._retries]
+        for reconciler in self.reconcilers:
+            queue = reconciler.queue
+            self._depth.set(len(queue), reconciler.name)
+            self._adds.set(queue.added_count, reconciler.name)
+            self._retries.set(queue.retried_count, reconciler.name)
+            families += reconciler.families()
+        return render(families)
+
+    # Private -----------------------------------------------------------------------------------
+
+    async def _work(self, reconciler: Reconciler) -> None:
+        queue = reconciler.queue
+        while True:
+            key = await queue.get()
+            looked = False
+            try:
+                await self._look(reconciler, key)
+                looked = True
+            finally:
+                if not looked:
+                    queue.retry(key)
+                queue.done(key)
+
+    async def _look(self, reconciler: Reconciler, key: Key) -> None:
+        queue = reconciler.queue
+        try:
+            result = await reconciler.reconcile(key)
+        except (APIError, TransportError) as error:
+            # Somebody else wrote first, which is how several can share an object.
+            level = logging.DEBUG if isinstance(error, Conflict) else logging.INFO
+            _log.log(level, "%s: %s is tried again: %s", reconciler.name, key, error)
+            queue.retry(key)
+        else:
+            queue.forget(key)
+            if result.requeue_after_seconds is not None:
+                queue.add_after(key, result.requeue_after_seconds)
+
+    async def _kept(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
+        """Work that is begun again should a mistake of ours end it: one object must not stop all."""
+        while True:
+            task = asyncio.ensure_future(work())
+            try:
+                await asyncio.wait((task,))
+            finally:
+                task.cancel()
+            error = task.exception()
+            if error is None:
+                return
+            _log.error("%s failed, and goes on in a while", name, exc_info=error)
+            await self._clock.sleep(CRASH_SECONDS)
