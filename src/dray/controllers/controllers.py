@@ -118,7 +118,7 @@ class Controllers:
                 queue.add_after(key, result.requeue_after_seconds)
 
     async def _kept(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
-        """Work that is begun again should a mistake of ours end it: one object must not stop all."""
+        """Work that is begun again should a mistake of ours end it: others depend on it too."""
         while True:
             task = asyncio.ensure_future(work())
             try:
