@@ -32,6 +32,7 @@ from dray.allocator.features import Features
 from dray.allocator.fleet import Fleet, GroupAnswer, Survey
 from dray.allocator.inventory import Inventory
 from dray.allocator.occupancy import Occupancy, PoolID
+from dray.allocator.waste import Waste
 
 __all__ = [
     "Allocation",
@@ -55,5 +56,6 @@ __all__ = [
     "RequestReport",
     "Survey",
     "Unsatisfiable",
+    "Waste",
     "relaxations",
 ]

@@ -27,6 +27,7 @@ from dray.allocator.preparation import Preparation, prepare
 from dray.allocator.solver.attempt import Fault
 from dray.allocator.solver.search import Failed, Found, Outcome, Undecided
 from dray.allocator.sorting import NodeGroup, Sorting
+from dray.allocator.waste import Waste, waste_of
 from dray.api.codec import encode
 from dray.api.core import Node
 from dray.api.resource import DeviceTaintRule, ResourceClaim, ResourceSlice
@@ -42,6 +43,9 @@ _ANY_NODE: Final = Node()
 
 # Answers to remember per shape: devices that come free bring old ones back.
 OUTCOMES_MAX: Final = 16_384
+
+# How many more groups may be remembered than there are: groups come and go with every allocation.
+WASTES_SLACK: Final = 256
 
 
 class Fleet:
@@ -194,6 +198,11 @@ class Fleet:
         self._kinds.refresh(self._numbers.__getitem__)
         return self._kinds
 
+    @property
+    def shares(self) -> bool:
+        """Whether nodes that are in the fleet were seen to share pools."""
+        return self._shares
+
     def number(self, name: str) -> int:
         """Where a node is in the order in which nodes came."""
         return self._numbers[name]
@@ -276,6 +285,7 @@ class _Shape:
         self.own: Sorting | None = None  # where kinds of nodes do not tell apart enough
         self._by_group: OrderedDict[Hashable, Outcome] = OrderedDict()
         self._by_layout: OrderedDict[Hashable, Outcome] = OrderedDict()
+        self._wastes: dict[NodeGroup, tuple[Hashable, Waste | None]] = {}
 
     def sorting(self) -> Sorting:
         """The nodes in groups that have one answer each."""
@@ -303,6 +313,33 @@ class _Shape:
                 _remember(self._by_layout, layout.key, known)
             _remember(self._by_group, key, known)
         return known
+
+    def ranked(self, sorting: Sorting) -> list[tuple[Waste, NodeGroup]]:
+        """The groups where the claims fit, least waste first; equals in the order they came."""
+        wastes, shared = self._wastes, self._fleet.shares
+        if len(wastes) > 2 * len(sorting.groups) + WASTES_SLACK:
+            wastes.clear()  # most are of groups that are no more
+        fitting = []
+        for group in sorting.groups.values():
+            use = self._fleet.shared_use(group.first()[1]) if shared else ()
+            known = wastes.get(group)
+            if known is None or known[0] != use:
+                known = wastes[group] = (use, self._waste(group))
+            if known[1] is not None:
+                fitting.append((known[1], group))
+        fitting.sort(key=_by_waste)
+        return fitting
+
+    def _waste(self, group: NodeGroup) -> Waste | None:
+        outcome = self.outcome(group)
+        if not isinstance(outcome, Found):
+            return None
+        layout = self._fleet.layout(group.first()[1], self.faces)
+        return waste_of(layout, self._plan.preparation, outcome)
+
+
+def _by_waste(ranked: tuple[Waste, NodeGroup]) -> Waste:
+    return ranked[0]
 
 
 def _remember(known: OrderedDict[Hashable, Outcome], key: Hashable, outcome: Outcome) -> None:
@@ -356,6 +393,11 @@ class Survey:
         """The nodes where the claims fit, in the order of the fleet. Passes over failures."""
         fitting = [answer.group.nodes for answer in self.groups if answer.fits]
         return tuple(sorted(_merged(fitting), key=self._fleet.number))
+
+    def ranked(self) -> list[tuple[Waste, NodeGroup]]:
+        """The groups where the claims fit, least waste first. Passes over failures."""
+        self._check_version()
+        return self._shape.ranked(self._sorting)
 
     def first(self) -> str | None:
         """The first node of the fleet where the claims fit, asked one after the other.
