@@ -23,8 +23,8 @@ from typing import Final, Protocol, TypeVar
 import grpc
 
 from dray.agent.claims.claim_info import ClaimInfo
-from dray.agent.claims.pod_claims import references
 from dray.api.core import Container, Pod
+from dray.api.pod_claims import references
 from dray.api.pod_resources import is_sidecar
 from dray.clock import Clock
 from dray.errors import ConfigurationError

@@ -18,8 +18,8 @@ from dray.agent.claims.checkpoint import CheckpointUnwritable
 from dray.agent.claims.claim_info import ClaimInfo, ClaimKey, ClaimName
 from dray.agent.claims.failures import ClaimFailure, ErrorClass
 from dray.agent.claims.fetching import Fetcher
-from dray.agent.claims.pod_claims import ClaimReference, is_reserved, references
 from dray.api.core import Pod
+from dray.api.pod_claims import ClaimReference, is_reserved, references
 from dray.api.resource import ResourceClaim
 from dray.errors import APIError, NotFound, TransportError
 

@@ -13,8 +13,8 @@ from typing import Final
 
 from dray.agent.claims.claim_info import ClaimInfo, ClaimKey
 from dray.agent.claims.failures import ClaimInfoMissing
-from dray.agent.claims.pod_claims import references
 from dray.api.core import Pod, ResourceRequirements
+from dray.api.pod_claims import references
 from dray.api.pod_resources import is_extended_resource
 
 __all__ = ["cdi_devices"]

@@ -15,9 +15,9 @@ from dray.agent.claims.allocation import allocated_claim, name_of
 from dray.agent.claims.cache import ClaimCache
 from dray.agent.claims.claim_info import ClaimInfo, ClaimKey, ClaimName
 from dray.agent.claims.failures import ClaimFailure, ErrorClass
-from dray.agent.claims.pod_claims import ClaimReference, is_reserved, ownership_error, references
 from dray.api.core import Pod
 from dray.api.meta import Object
+from dray.api.pod_claims import ClaimReference, is_reserved, ownership_error, references
 from dray.api.resource import ResourceClaim
 from dray.clock import Clock, within
 from dray.errors import APIError, TooManyRequests, TransportError

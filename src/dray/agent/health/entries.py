@@ -19,10 +19,10 @@ from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from dray.agent.claims.claim_info import ClaimInfo
-from dray.agent.claims.pod_claims import references
 from dray.agent.health.cache import Opinion
 from dray.agent.health.words import DeviceID
 from dray.api.core import Container, Pod, ResourceHealth, ResourceStatus
+from dray.api.pod_claims import references
 
 __all__ = ["ClaimLookup", "health_entries"]
 

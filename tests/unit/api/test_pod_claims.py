@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dray.agent.claims.pod_claims import ClaimReference, is_reserved, ownership_error, references
 from dray.api.core import Pod, PodExtendedResourceClaimStatus, PodResourceClaim, PodSpec
 from dray.api.meta import ObjectMeta, OwnerReference
+from dray.api.pod_claims import ClaimReference, is_reserved, ownership_error, references
 from dray.api.wire import replace
 from tests.unit.agent.claims.world import claim, pod
 
