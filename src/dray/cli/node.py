@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import signal
 import socket
 import ssl
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from ipaddress import ip_address
 from pathlib import Path
@@ -20,20 +19,20 @@ from dray.agent.agent import Agent
 from dray.agent.fleet import Fleet
 from dray.agent.garbage import keep_what_is_there
 from dray.agent.root_lock import lock_root
-from dray.agent.runtimes.memory import MemoryRuntime
-from dray.agent.runtimes.runtime import Runtime
 from dray.agent.settings import AgentSettings
 from dray.cli.drivers import DEFAULT_ROOT, driver_factory
 from dray.cli.errors import CommandError
 from dray.cli.log_options import log_as, log_options
+from dray.cli.node_parts import attached, cdi_directory, open_runtime, published
 from dray.cli.output import examples
-from dray.client import Client, Config, connect, load_kubeconfig
-from dray.clock import Clock, SystemClock, within
+from dray.cli.running import either, end, only_configuration, told_to_stop
+from dray.client import Config, connect, load_kubeconfig
+from dray.clock import Clock, SystemClock
 from dray.entropy import Entropy, SystemEntropy
-from dray.errors import ConfigurationError, DrayError, InternalError
+from dray.errors import ConfigurationError
 from dray.files import write_file
 from dray.http.tls import server_context
-from dray.sdk import Driver, RunningDriver, Settings, serve
+from dray.sdk import Driver, Settings, serve
 from dray.server.pki import Authority
 
 __all__ = ["command"]
@@ -42,11 +41,6 @@ _log = logging.getLogger(__name__)
 
 # A name of one label has 63 characters at most, and numbers are added.
 FLEET_NODES_MAX: Final = 10_000
-# Devices are usually published in a moment; a node without them is still one.
-PUBLISH_SECONDS: Final = 5.0
-
-# What every CRI runtime reads unless it was configured otherwise.
-CRI_CDI_DIRECTORY: Final = Path("/var/run/cdi")
 
 
 @click.command(
@@ -154,19 +148,10 @@ def command(
     except ConfigurationError as error:
         raise CommandError(str(error)) from error
     except BaseExceptionGroup as group:
-        # Parts of a node run side by side, and fail in a group even when one of them fails alone.
-        problems, others = group.split(ConfigurationError)
-        if problems is None or others is not None:
+        problem = only_configuration(group)
+        if problem is None:
             raise
-        raise CommandError("; ".join(_sentences(problems))) from group
-
-
-def _sentences(group: BaseExceptionGroup) -> Iterator[str]:
-    for error in group.exceptions:
-        if isinstance(error, BaseExceptionGroup):
-            yield from _sentences(error)
-        else:
-            yield str(error)
+        raise CommandError(str(problem)) from group
 
 
 def _check_address(host: str) -> None:
@@ -198,7 +183,7 @@ async def _node(
     port: int,
 ) -> None:
     clock, entropy = SystemClock(), SystemEntropy()
-    cdi = _cdi_directory(cdi_dir, runtime, settings.root)
+    cdi = cdi_directory(cdi_dir, runtime, settings.root)
     for directory in (settings.root, settings.registry_directory, cdi):
         directory.mkdir(mode=0o750, parents=True, exist_ok=True)
     async with AsyncExitStack() as stack:
@@ -214,12 +199,12 @@ async def _node(
         client = connect(config, clock=clock)
         stack.push_async_callback(client.close)
         containers = await stack.enter_async_context(
-            _runtime(runtime, settings.root, cdi, cri_endpoint, clock, entropy)
+            open_runtime(runtime, settings.root, cdi, cri_endpoint, clock, entropy)
         )
         agent = Agent(client, containers, settings, clock=clock, entropy=entropy)
         running = asyncio.ensure_future(agent.run())
-        stack.push_async_callback(_end, running)
-        await _either(agent.ready(), running)
+        stack.push_async_callback(end, running)
+        await either(agent.ready(), running)
         for make in factories:
             driver = make()
             place = Settings(
@@ -228,18 +213,10 @@ async def _node(
             served = await stack.enter_async_context(
                 serve(driver, place, client=client, clock=clock, entropy=entropy)
             )
-            await _publish(served, clock)
+            await published(served, clock)
         keep_what_is_there()
         click.echo(f"dray node {settings.node_name} ready, files in {settings.root}")
-        await _either(_told_to_stop(), running)
-
-
-async def _publish(driver: RunningDriver, clock: Clock) -> None:
-    """Wait for the driver's devices, which whoever sees that the node is ready will look for."""
-    try:
-        await within(clock, PUBLISH_SECONDS, driver.published())
-    except (TimeoutError, DrayError) as error:
-        _log.warning("devices of %s are not published yet: %s", driver.driver.name, error)
+        await either(told_to_stop(), running)
 
 
 async def _fleet(
@@ -255,61 +232,15 @@ async def _fleet(
         names = [f"{settings.node_name}-{number}" for number in range(nodes)]
         fleet = Fleet(client, names, clock=clock, entropy=entropy)
         running = asyncio.ensure_future(fleet.run())
-        stack.push_async_callback(_end, running)
-        await _either(fleet.ready(), running)
+        stack.push_async_callback(end, running)
+        await either(fleet.ready(), running)
         for name, agent in fleet.agents.items():
             for make in factories:
-                await stack.enter_async_context(_attached(make(), agent, client, clock, entropy))
+                await stack.enter_async_context(attached(make(), agent, client, clock, entropy))
             _log.debug("node %s has its drivers", name)
         keep_what_is_there()
         click.echo(f"dray node: {nodes} simulated nodes ready, {names[0]} to {names[-1]}")
-        await _either(_told_to_stop(), running)
-
-
-@asynccontextmanager
-async def _attached(
-    driver: Driver, agent: Agent, client: Client, clock: Clock, entropy: Entropy
-) -> AsyncIterator[None]:
-    """A driver in this process, on a node that only seems to be there."""
-    place = Settings(node_name=agent.settings.node_name, in_memory=True)
-    async with serve(driver, place, client=client, clock=clock, entropy=entropy) as running:
-        service = running.service
-        detach = agent.attach(driver.name, service, offers_health=service.offers_health)
-        try:
-            yield
-        finally:
-            detach()
-
-
-def _cdi_directory(given: Path | None, runtime: str, root: Path) -> Path:
-    """Where drivers write. A CRI runtime is not told where to look, so it is where it looks."""
-    if given is not None:
-        return given.absolute()
-    return CRI_CDI_DIRECTORY if runtime == "cri" else root / "cdi"
-
-
-@asynccontextmanager
-async def _runtime(
-    name: str, root: Path, cdi: Path, cri_endpoint: str, clock: Clock, entropy: Entropy
-) -> AsyncIterator[Runtime]:
-    directories = ("/etc/cdi", "/var/run/cdi", cdi)
-    match name:
-        case "memory":
-            yield MemoryRuntime(clock)
-        case "cri":
-            from dray.agent.runtimes.cri.runtime import CRIRuntime  # noqa: PLC0415 - few need it
-
-            async with CRIRuntime(
-                cri_endpoint, clock=clock, entropy=entropy, cdi_directories=directories
-            ) as runtime:
-                yield runtime
-        case _:
-            from dray.agent.runtimes.process.runtime import ProcessRuntime  # noqa: PLC0415 - likewise
-
-            async with ProcessRuntime(
-                root / "runtime", clock=clock, entropy=entropy, cdi_directories=directories
-            ) as processes:
-                yield processes
+        await either(told_to_stop(), running)
 
 
 def _serving(
@@ -329,32 +260,3 @@ def _serving(
         known = pki / "clients.crt"
         write_file(known, config.trust.authority)
     return server_context(files.certificate, files.key, client_authority=known)
-
-
-async def _told_to_stop() -> None:
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
-    await stop.wait()
-
-
-async def _either(wanted: Any, running: asyncio.Future[None]) -> None:
-    """Wait for one thing, unless another that should go on has ended, which is an error."""
-    waiting = asyncio.ensure_future(wanted)
-    try:
-        await asyncio.wait((waiting, running), return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        if not waiting.done():
-            waiting.cancel()
-            await asyncio.wait((waiting,))
-    if waiting.cancelled():
-        running.result()
-        raise InternalError("the node ended by itself")
-    waiting.result()
-
-
-async def _end(running: asyncio.Future[None]) -> None:
-    running.cancel()
-    with suppress(asyncio.CancelledError):
-        await running

@@ -96,32 +96,6 @@ def test_a_second_node_of_a_root_is_refused(tmp_path: Path) -> None:
     assert not (root / "pki").exists(), "nothing was touched"
 
 
-@pytest.mark.parametrize("name", ["process", "cri"])
-def test_devices_of_bundled_drivers_are_looked_up_by_every_runtime(
-    tmp_path: Path, name: str
-) -> None:
-    cdi = tmp_path / "cdi"
-    cdi.mkdir()
-    (cdi / "broken.json").write_text("{")
-
-    async def body() -> None:
-        async with module._runtime(
-            name, tmp_path, cdi, "unix:///nowhere", SystemClock(), SystemEntropy()
-        ) as runtime:
-            files = runtime._devices  # type: ignore[attr-defined]  # both have them
-            assert str(cdi / "broken.json") in files.problems
-
-    asyncio.run(body())
-
-
-def test_drivers_write_where_the_runtime_looks() -> None:
-    root = Path("/root/dray")
-    assert module._cdi_directory(None, "process", root) == root / "cdi"
-    assert module._cdi_directory(None, "cri", root) == Path("/var/run/cdi")
-    assert module._cdi_directory(Path("/given"), "cri", root) == Path("/given")
-    assert module._cdi_directory(Path("given"), "process", root).is_absolute()
-
-
 def test_a_bug_in_a_part_of_the_node_stays_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -198,30 +172,11 @@ class Visit:
             self.faults = (await give(socket, {"list": True}))["faults"]
 
 
-def test_what_fails_while_something_else_runs_is_told() -> None:
-    async def fail() -> None:
-        raise ConfigurationError("no such place")
-
-    async def forever() -> None:
-        await asyncio.Event().wait()
-
-    async def body() -> None:
-        running = asyncio.ensure_future(forever())
-        with pytest.raises(ConfigurationError, match="no such place"):
-            await module._either(fail(), running)
-        running.cancel()
-        failing = asyncio.ensure_future(fail())
-        with pytest.raises(ConfigurationError, match="no such place"):
-            await module._either(forever(), failing)
-
-    asyncio.run(body())
-
-
 @pytest.mark.slow
 def test_a_node_has_its_drivers_and_ends_when_told_to(monkeypatch: pytest.MonkeyPatch) -> None:
     with short_directory() as root, cluster(root / "c") as kubeconfig:
         visit = Visit(kubeconfig, root / "n")
-        monkeypatch.setattr(module, "_told_to_stop", visit)
+        monkeypatch.setattr(module, "told_to_stop", visit)
         place = ["--kubeconfig", kubeconfig, "--root-dir", root / "n", "--node-name", "n1"]
         wanted = ["--runtime", "memory", "--driver", "simulated", "--label", "rack=r1"]
         result = run(*place, *wanted, "--port", "0")
@@ -239,7 +194,7 @@ def test_a_node_has_its_drivers_and_ends_when_told_to(monkeypatch: pytest.Monkey
 def test_many_nodes_are_simulated_in_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
     with short_directory() as root, cluster(root / "c") as kubeconfig:
         visit = Visit(kubeconfig, root / "n")
-        monkeypatch.setattr(module, "_told_to_stop", visit)
+        monkeypatch.setattr(module, "told_to_stop", visit)
         place = ["--kubeconfig", kubeconfig, "--root-dir", root / "n", "--node-name", "sim"]
         result = run(*place, "--nodes", "3", "--driver", "simulated")
         assert result.exit_code == 0, result.output
