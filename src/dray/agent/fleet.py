@@ -8,7 +8,8 @@ they share here: their client must be one that may see the pods of all of them.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -16,15 +17,28 @@ from dray.agent.agent import COMPONENT, Agent
 from dray.agent.pods.collaborators import PodListener
 from dray.agent.runtimes.memory import MemoryRuntime
 from dray.agent.settings import AgentSettings
-from dray.api.core import Pod
+from dray.api.core import Pod, Taint
+from dray.api.quantity import Quantity
 from dray.client import Client, EventRecorder, Informer
 from dray.clock import Clock
 from dray.entropy import Entropy
 
-__all__ = ["Fleet", "SharedPods"]
+__all__ = ["Fleet", "SharedPods", "Traits"]
 
 # Nowhere: simulated nodes keep no files.
 _NO_ROOT: Final = Path("/nonexistent")
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What a simulated node says of itself, beyond its name."""
+
+    labels: Mapping[str, str] = field(default_factory=dict)
+    taints: tuple[Taint, ...] = ()
+    capacity: Mapping[str, Quantity] = field(default_factory=dict)
+
+
+_PLAIN: Final = Traits()
 
 
 class SharedPods:
@@ -85,8 +99,16 @@ class Fleet:
     """Simulated nodes. Drivers are attached to `agents` before `run`, or while it runs."""
 
     def __init__(
-        self, client: Client, node_names: Iterable[str], *, clock: Clock, entropy: Entropy
+        self,
+        client: Client,
+        node_names: Iterable[str],
+        *,
+        clock: Clock,
+        entropy: Entropy,
+        traits: Mapping[str, Traits] | None = None,
     ) -> None:
+        """`traits` are by the names of nodes; a node without any is plain."""
+        known = traits or {}
         self._pods = SharedPods(client, clock=clock, entropy=entropy)
         self._events = EventRecorder(client, component=COMPONENT, clock=clock, entropy=entropy)
         self.agents: Final = {
@@ -97,6 +119,9 @@ class Fleet:
                     node_name=name,
                     root=_NO_ROOT,
                     simulated=True,
+                    labels=known.get(name, _PLAIN).labels,
+                    taints=known.get(name, _PLAIN).taints,
+                    capacity=known.get(name, _PLAIN).capacity,
                     addresses=(f"10.{number // 65536}.{number // 256 % 256}.{number % 256}",),
                 ),
                 clock=clock,

@@ -30,11 +30,16 @@ class Health:
 
     def __init__(self, live: Mapping[str, Check], ready: Mapping[str, Check]) -> None:
         """`ready` are the checks besides those of life."""
-        self._checks: Mapping[str, Mapping[str, Check]] = {
+        self._checks: Mapping[str, dict[str, Check]] = {
             "healthz": {**live, **ready},
-            "livez": live,
+            "livez": dict(live),
             "readyz": {**live, **ready},
         }
+
+    def add(self, name: str, check: Check) -> None:
+        """One more thing that must be well for the server to be ready."""
+        self._checks["healthz"][name] = check
+        self._checks["readyz"][name] = check
 
     @property
     def paths(self) -> list[str]:

@@ -40,7 +40,7 @@ from dray.server.call import Call
 from dray.server.custom.definitions import DefinitionKeeper
 from dray.server.documents import Documents
 from dray.server.event_keeper import EventKeeper
-from dray.server.health import Health
+from dray.server.health import Check, Health
 from dray.server.internal import Internal
 from dray.server.keepers import NamespaceKeeper, RoleKeeper
 from dray.server.kubelet import Kubelet, Nodes
@@ -148,7 +148,7 @@ class Server:
         )
         nodes_ = Kubelet(self._node_context())
         self._supervisor = Supervisor(clock)
-        health = Health(
+        self._health = health = Health(
             {"ping": lambda: None},
             {"store": disk, "tasks": self._supervisor.problem, "shutdown": self._check_phase},
         )
@@ -233,19 +233,27 @@ class Server:
             self._supervisor.start(name, work)
         self._phase = "running"
 
-    def _make_listener(self) -> Listener:
-        settings = self._settings
-        names = _names(settings.host, settings.names)
+    def add_component(self, name: str, check: Check, metrics: Callable[[], bytes]) -> None:
+        """Answer for another part of this process: whether it is ready, and what it counted."""
+        self._health.add(name, check)
+        self._operations.metrics.others.append(metrics)
+
+    def serving_context(self) -> ssl.SSLContext:
+        """TLS as we serve it: with our certificate, for clients that our authority signed."""
+        names = _names(self._settings.host, self._settings.names)
         files = self.authority.server_certificate(names)
-        context = server_context(
+        return server_context(
             files.certificate, files.key, client_authority=self.authority.certificate_file
         )
+
+    def _make_listener(self) -> Listener:
+        settings = self._settings
         return Listener(
             self._application,
             clock=self._clock,
             host=settings.host,
             port=settings.port,
-            ssl_context=context,
+            ssl_context=self.serving_context(),
             limits=settings.limits,
         )
 

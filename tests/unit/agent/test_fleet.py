@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from dray.agent.fleet import Fleet, SharedPods
-from dray.api.core import Node, Pod
+from dray.agent.fleet import Fleet, SharedPods, Traits
+from dray.api.core import Node, Pod, Taint
+from dray.api.quantity import Quantity
 from dray.client import EventType
 from dray.entropy import SeededEntropy
 from dray.testing import FakeClock
@@ -76,6 +77,37 @@ def test_pods_are_handed_out_node_by_node() -> None:
             while now is not None:
                 before, now = await heard.get()
             assert not one.values()
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+    run(scenario())
+
+
+@pytest.mark.slow
+def test_a_simulated_node_is_what_its_traits_say() -> None:
+    async def scenario() -> None:
+        async with Cluster(clock=FakeClock()) as cluster:
+            traits = Traits(
+                labels={"rack": "r1"},
+                taints=(Taint(key="gpu", effect="NoSchedule"),),
+                capacity={"cpu": Quantity.parse("64")},
+            )
+            fleet = Fleet(
+                cluster.client,
+                ["plain", "special"],
+                clock=cluster.clock,
+                entropy=SeededEntropy(1),
+                traits={"special": traits},
+            )
+            task = asyncio.ensure_future(fleet.run())
+            await fleet.ready()
+            special = await cluster.client.get(Node, "special")
+            assert special.metadata.labels["rack"] == "r1"
+            assert "gpu:NoSchedule" in [str(taint) for taint in special.spec.taints]
+            assert str(special.status.allocatable["cpu"]) == "64"
+            plain = await cluster.client.get(Node, "plain")
+            assert "rack" not in plain.metadata.labels
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task

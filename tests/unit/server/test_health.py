@@ -72,3 +72,15 @@ def test_every_path_is_known() -> None:
         "/readyz/ping",
         "/readyz/store",
     ]
+
+
+def test_a_check_can_join_later() -> None:
+    health = Health({"ping": well}, {})
+    health.add("scheduler", lambda: "it does not know the nodes yet")
+    ready, live = (
+        asyncio.run(health(make_request("GET", path, None, {}))) for path in ("/readyz", "/livez")
+    )
+    assert ready is not None
+    assert live is not None
+    assert (ready.status, live.status) == (500, 200)
+    assert b"[-]scheduler failed: it does not know the nodes yet" in ready.body

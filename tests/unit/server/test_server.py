@@ -110,3 +110,19 @@ async def test_nodes_hear_of_pods_that_come(api: Api) -> None:
     await api.made(PODS, pod("p", node="n", volumes=volumes))
     after = await api.get(f"{secrets}/s", who)
     assert (before.status, after.status) == (403, 200)
+
+
+@pytest.mark.slow
+def test_a_server_answers_for_other_parts_of_its_process(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with listening(tmp_path) as server:
+            server.add_component("scheduler", lambda: "not yet", lambda: b"scheduled_total 3\n")
+            async with asked(server, "/readyz") as (reader, head):
+                assert head.startswith(b"HTTP/1.1 500")
+                assert b"[-]scheduler failed: not yet" in await reader.read()
+            async with asked(server, "/metrics") as (reader, _head):
+                page = await reader.read()
+                assert b"apiserver_request_total" in page
+                assert b"\nscheduled_total 3\n" in page
+
+    asyncio.run(main())

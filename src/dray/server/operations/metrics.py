@@ -73,6 +73,8 @@ class Metrics:
         self.unauthorized = {"denied": 0, "no-opinion": 0, "": 0}
         # None is told twice: the collector is ours alone, not the library's global one.
         self._process = ProcessCollector(registry=None)
+        # Pages of other parts of this process, which have families of their own.
+        self.others: list[Callable[[], bytes]] = []
 
     async def __call__(self, request: Request) -> Response | None:
         """The page, or None if the path is another."""
@@ -94,7 +96,7 @@ class Metrics:
             # The library leaves the ending of a counter to its own writer of pages.
             ending = "_total" if metric.type == "counter" else ""
             page.foreign(metric.name + ending, metric.type, metric.documentation, told)
-        return page.encode()
+        return b"".join((page.encode(), *(tell() for tell in self.others)))
 
     def _numbers(self) -> Iterator[tuple[str, Iterable[tuple[tuple[str, ...], float]]]]:
         """Samples of every counter and gauge."""
