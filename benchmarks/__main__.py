@@ -15,6 +15,7 @@ from benchmarks import (
     selectors,
     server,
     store,
+    writes,
 )
 
 
@@ -28,6 +29,7 @@ def main() -> None:
         store.main(),
         http.main(),
         server.main(),
+        writes.main(),
         fairness.main(),
         health.main(),
         node.main(),

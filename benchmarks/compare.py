@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from benchmarks import resource_slice
+from benchmarks import resource_slice, writes
 from benchmarks.contest import best_times
 
 ROOT: Final = Path(__file__).parent.parent
@@ -24,7 +24,8 @@ ROUNDS_PER_TURN: Final = 5
 
 def measure() -> dict[str, float]:
     """The times of all workloads, with whichever dray is on the path."""
-    return best_times(resource_slice.WORKLOADS, rounds=ROUNDS_PER_TURN)
+    slices = best_times(resource_slice.WORKLOADS, rounds=ROUNDS_PER_TURN)
+    return slices | {name: each / 1e6 for name, each in writes.measure(rounds=2).items()}
 
 
 def compare(revision: str) -> None:
