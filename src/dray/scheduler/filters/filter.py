@@ -1,0 +1,73 @@
+"""What a filter is, and what it says of a node it refuses.
+
+Upstream counterparts: PreFilterPlugin, FilterPlugin and Status of the scheduler's framework.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+from dray.scheduler.node_info import NodeInfo
+from dray.scheduler.pod_info import PodInfo
+from dray.scheduler.snapshot import Snapshot
+
+__all__ = ["Attempt", "CountingTest", "Filter", "Rejection", "Test"]
+
+
+class Rejection(NamedTuple):
+    """Why a pod cannot be on a node; the reasons are counted one by one over all nodes."""
+
+    plugin: str
+    reasons: tuple[str, ...]
+    resolvable: bool  # whether the node may be worth another look with fewer pods on it
+
+
+class Attempt(NamedTuple):
+    """What is asked: a pod, and the cluster it is to be placed in."""
+
+    pod: PodInfo
+    snapshot: Snapshot
+    # Extended resources that devices stand for on nodes that have none of them to offer.
+    ignored_resources: frozenset[str] = frozenset()
+
+
+# Asked about a node of the snapshot, or about a copy of one with other pods on it.
+Test = Callable[[NodeInfo], Rejection | None]
+
+
+class CountingTest(ABC):
+    """A test that looks at more nodes than the one it is asked about: it has counted pods.
+
+    What it counted can be told of pods that come and go in thought, on a copy of the test.
+    """
+
+    @abstractmethod
+    def __call__(self, node: NodeInfo, /) -> Rejection | None: ...
+
+    @abstractmethod
+    def copy(self) -> CountingTest: ...
+
+    @abstractmethod
+    def add_pod(self, info: PodInfo, node: NodeInfo) -> None: ...
+
+    @abstractmethod
+    def remove_pod(self, info: PodInfo, node: NodeInfo) -> None: ...
+
+
+class Filter(Protocol):
+    """One reason why pods do not fit.
+
+    A filter that is `static` looks at nothing but the pod's placement key and the labels, taints
+    and willingness of the node, so that what it says holds until one of them changes.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def static(self) -> bool: ...
+
+    def prepare(self, attempt: Attempt) -> Test | None:
+        """What to ask of each node; None if the pod gives nothing to ask."""

@@ -1,0 +1,292 @@
+"""What the scheduler knows of one pod: computed once per pod object, never changed.
+
+Amounts are plain integers, cpu in thousandths and everything else in whole units, each rounded up
+per pod as a whole. A pod needs what its containers need at the moment they need most, or what it
+says it needs as a whole, and its overhead on top. A pod whose containers say nothing of cpu or
+memory still counts for a little in scores, so that such pods spread; it never does in filters.
+
+Not here: what devices add, and in-place resizing, which dray's server does not offer: a pod needs
+what its spec says. Upstream counterparts: PodInfo of the scheduler's framework, component-helpers'
+resource/helpers.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from dray.api.core import (
+    RESOURCE_CPU,
+    RESOURCE_MEMORY,
+    Affinity,
+    Container,
+    Pod,
+    PodAffinityTerm,
+    PodSpec,
+)
+from dray.api.labels import Selector
+from dray.api.meta import LabelSelector, LabelSelectorRequirement
+from dray.api.pod_resources import is_pod_level_resource, is_sidecar, sum_requests
+from dray.api.quantity import Quantity
+
+__all__ = [
+    "SCORED_CPU_DEFAULT",
+    "SCORED_MEMORY_DEFAULT",
+    "AffinityTerm",
+    "HostPort",
+    "PodInfo",
+    "read_selector",
+    "read_term",
+    "whole_units",
+]
+
+# What a container that says nothing counts for in scores, as upstream: a tenth of a core, 200 Mi.
+SCORED_CPU_DEFAULT: Final = 100
+SCORED_MEMORY_DEFAULT: Final = 200 * 2**20
+
+# Pods of one template repeat its selectors; a cluster has a few per workload. Some 500 bytes each.
+REMEMBERED_SELECTORS_MAX: Final = 4096
+
+_NANO_PER_MILLI: Final = 1_000_000
+_NANO_PER_UNIT: Final = 1_000_000_000
+_ANY_ADDRESS: Final = "0.0.0.0"  # noqa: S104 - what a port without an address means; nothing binds
+
+
+class HostPort(NamedTuple):
+    """A port of the node that a pod takes for itself."""
+
+    protocol: str
+    port: int
+    address: str
+
+
+class AffinityTerm(NamedTuple):
+    """Pods, and the node label whose value tells what counts as being in one place with them.
+
+    Equal for pods of one template, so that whoever counts terms counts few.
+    """
+
+    topology_key: str
+    selector: Selector
+    namespaces: frozenset[str]
+    namespace_selector: Selector
+
+    def matches(self, pod: PodInfo, namespace_labels: Mapping[str, Mapping[str, str]]) -> bool:
+        """Whether the term means this pod; a namespace nobody has heard of has no labels."""
+        namespace = pod.namespace
+        return (
+            namespace in self.namespaces
+            or self.namespace_selector.matches(namespace_labels.get(namespace, {}))
+        ) and self.selector.matches(pod.labels)
+
+
+class PodInfo:
+    """One pod, as filters and scores ask about it."""
+
+    __slots__ = (
+        "affinity_terms",
+        "anti_affinity_terms",
+        "host_ports",
+        "labels",
+        "name",
+        "namespace",
+        "placement_key",
+        "pod",
+        "priority",
+        "requests",
+        "scored_cpu",
+        "scored_memory",
+        "terminating",
+        "uid",
+    )
+
+    pod: Pod
+    uid: str
+    namespace: str
+    name: str
+    labels: Mapping[str, str]
+    priority: int
+    terminating: bool
+    requests: Mapping[str, int]
+    scored_cpu: int
+    scored_memory: int
+    host_ports: tuple[HostPort, ...]
+    # The required ones; what a pod merely prefers is read where it is scored.
+    affinity_terms: tuple[AffinityTerm, ...]
+    anti_affinity_terms: tuple[AffinityTerm, ...]
+    # Equal for pods between which no filter that looks at the node alone can tell.
+    placement_key: Hashable
+
+    @classmethod
+    def of(cls, pod: Pod) -> PodInfo:
+        info = cls.__new__(cls)
+        metadata, spec = pod.metadata, pod.spec
+        info.pod = pod
+        info.uid = metadata.uid
+        info.namespace = metadata.namespace
+        info.name = metadata.name
+        info.labels = metadata.labels
+        info.priority = spec.priority or 0
+        info.terminating = metadata.deletion_timestamp is not None
+        requests = _requests(spec)
+        info.requests = requests
+        info.scored_cpu, info.scored_memory = _scored(spec, requests)
+        info.host_ports = _host_ports(spec)
+        affinity = spec.affinity
+        if affinity is None:
+            info.affinity_terms = info.anti_affinity_terms = ()
+            required = None
+        else:
+            info.affinity_terms, info.anti_affinity_terms = _required_terms(
+                affinity, metadata.namespace
+            )
+            nodes = affinity.node_affinity
+            required = nodes and nodes.required_during_scheduling_ignored_during_execution
+        selected = tuple(spec.node_selector.items()) if spec.node_selector else ()
+        info.placement_key = (spec.node_name, spec.tolerations, selected, required)
+        return info
+
+    def __repr__(self) -> str:
+        return f"PodInfo({self.namespace}/{self.name})"
+
+
+# Amounts ---------------------------------------------------------------------------------------
+
+
+def whole_units(amounts: Mapping[str, Quantity]) -> dict[str, int]:
+    """Amounts as integers, rounded up; those of zero are left out."""
+    found: dict[str, int] = {}
+    for name, amount in amounts.items():
+        nano = amount.nano
+        if nano:
+            found[name] = -(-nano // (_NANO_PER_MILLI if name == RESOURCE_CPU else _NANO_PER_UNIT))
+    return found
+
+
+def _requests(spec: PodSpec) -> dict[str, int]:
+    containers = spec.containers or ()
+    if len(containers) == 1 and not spec.init_containers:
+        amounts = containers[0].resources.requests
+    else:
+        amounts = sum_requests(spec)
+    if spec.resources is None and not spec.overhead:
+        return whole_units(amounts)
+    amounts = dict(amounts)
+    if spec.resources is not None:
+        for name, amount in spec.resources.requests.items():
+            if is_pod_level_resource(name):
+                amounts[name] = amount
+    for name, amount in spec.overhead.items():
+        amounts[name] = amounts[name] + amount if name in amounts else amount
+    return whole_units(amounts)
+
+
+def _scored(spec: PodSpec, requests: Mapping[str, int]) -> tuple[int, int]:
+    """Cpu and memory for scores: every container that says nothing of one counts a default."""
+    if (
+        RESOURCE_CPU in requests
+        and RESOURCE_MEMORY in requests
+        and not spec.init_containers
+        and len(spec.containers or ()) == 1
+    ):
+        return requests[RESOURCE_CPU], requests[RESOURCE_MEMORY]
+    whole = spec.resources is not None and any(map(is_pod_level_resource, spec.resources.requests))
+    return (
+        _scored_of(spec, requests, RESOURCE_CPU, SCORED_CPU_DEFAULT, whole),
+        _scored_of(spec, requests, RESOURCE_MEMORY, SCORED_MEMORY_DEFAULT, whole),
+    )
+
+
+def _scored_of(
+    spec: PodSpec, requests: Mapping[str, int], name: str, default: int, whole: bool
+) -> int:
+    if whole and name in requests:
+        return requests[name]  # of a pod that speaks for itself, silent containers are covered
+    nano_per_unit = _NANO_PER_MILLI if name == RESOURCE_CPU else _NANO_PER_UNIT
+
+    def of(container: Container) -> int:
+        asked = container.resources.requests.get(name)
+        return default * nano_per_unit if asked is None else asked.nano
+
+    total = sum(map(of, spec.containers or ()))
+    sidecars = peak = 0
+    for container in spec.init_containers:
+        if is_sidecar(container):
+            sidecars += of(container)
+            peak = max(peak, sidecars)
+        else:
+            peak = max(peak, sidecars + of(container))
+    total = max(total + sidecars, peak)
+    if name in spec.overhead:
+        total += spec.overhead[name].nano
+    return -(-total // nano_per_unit)
+
+
+def _host_ports(spec: PodSpec) -> tuple[HostPort, ...]:
+    found: list[HostPort] = []
+    for container in spec.containers or ():
+        if container.ports:
+            _take_ports(found, container)
+    for container in spec.init_containers:
+        if container.ports and is_sidecar(container):
+            _take_ports(found, container)
+    return tuple(found)
+
+
+def _take_ports(found: list[HostPort], container: Container) -> None:
+    found += (
+        HostPort(port.protocol or "TCP", port.host_port, port.host_ip or _ANY_ADDRESS)
+        for port in container.ports
+        if port.host_port > 0
+    )
+
+
+# Affinity --------------------------------------------------------------------------------------
+
+Terms = tuple[AffinityTerm, ...]
+
+
+def _required_terms(affinity: Affinity, namespace: str) -> tuple[Terms, Terms]:
+    near, far = affinity.pod_affinity, affinity.pod_anti_affinity
+    return (
+        _read_terms(near.required_during_scheduling_ignored_during_execution, namespace)
+        if near is not None
+        else (),
+        _read_terms(far.required_during_scheduling_ignored_during_execution, namespace)
+        if far is not None
+        else (),
+    )
+
+
+def _read_terms(terms: Iterable[PodAffinityTerm], namespace: str) -> Terms:
+    """The terms of a pod in the namespace; its matchLabelKeys are in the selectors already."""
+    return tuple(read_term(term, namespace) for term in terms)
+
+
+def read_term(term: PodAffinityTerm, namespace: str) -> AffinityTerm:
+    namespaces = term.namespaces
+    if not namespaces and term.namespace_selector is None:
+        namespaces = (namespace,)
+    return AffinityTerm(
+        term.topology_key,
+        read_selector(term.label_selector),
+        frozenset(namespaces),
+        read_selector(term.namespace_selector),
+    )
+
+
+def read_selector(selector: LabelSelector | None) -> Selector:
+    """The selector of a field; an absent one selects nothing, an empty one everything."""
+    if selector is None:
+        return Selector.nothing()
+    return _read_selector(tuple(selector.match_labels.items()), selector.match_expressions)
+
+
+@lru_cache(maxsize=REMEMBERED_SELECTORS_MAX)
+def _read_selector(
+    match_labels: tuple[tuple[str, str], ...], expressions: tuple[LabelSelectorRequirement, ...]
+) -> Selector:
+    return Selector.from_label_selector(
+        dict(match_labels), ((each.key, each.operator, each.values) for each in expressions)
+    )

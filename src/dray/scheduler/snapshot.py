@@ -1,0 +1,138 @@
+"""The cluster as the scheduler sees it: nodes, the pods on them, the labels of namespaces.
+
+Kept step by step: one pod costs the same whatever else there is, and a node that changes keeps its
+pods. Pods may be told of before their node and may outlive it; they wait until it comes. Whoever
+tells sees to it that pods that ended are taken out: they use nothing any more.
+
+Invariant: a pod counts on at most one node, and a term of anti-affinity is counted for exactly the
+pods that hold it. The index by labels is made the first time somebody asks and kept from then on,
+because most clusters never ask. Upstream counterparts: the scheduler's cache and its snapshot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from dray.api.core import Namespace, Node
+from dray.scheduler.node_info import NodeInfo
+from dray.scheduler.pod_index import PodIndex
+from dray.scheduler.pod_info import AffinityTerm, PodInfo
+
+__all__ = ["Snapshot"]
+
+
+class Snapshot:
+    """What is, as far as it was told; nothing here looks anything up elsewhere."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[str, NodeInfo] = {}  # in the order in which they came
+        self.namespaces: dict[str, Mapping[str, str]] = {}  # their labels
+        # How many pods on a node hold a term: other pods must look out for it.
+        self.anti_affinity: dict[AffinityTerm, dict[str, int]] = {}
+        self._pods: dict[str, tuple[PodInfo, str]] = {}
+        self._waiting: dict[str, dict[str, PodInfo]] = {}  # by the node that is not there
+        self._index: PodIndex | None = None
+
+    # Nodes and namespaces ----------------------------------------------------------------------
+
+    def apply_node(self, node: Node) -> None:
+        """Add a node, or take what became of it."""
+        name = node.metadata.name
+        known = self.nodes.get(name)
+        if known is not None:
+            known.apply(node)
+            return
+        self.nodes[name] = NodeInfo(node)
+        for info in self._waiting.pop(name, {}).values():
+            self._settle(info, name)
+
+    def remove_node(self, name: str) -> None:
+        """Forget a node; its pods wait, for it may come back before they are gone."""
+        node = self.nodes.get(name)
+        if node is None:
+            return
+        pods = dict(node.pods)
+        for info in pods.values():
+            self._unsettle(info, name)
+        del self.nodes[name]
+        if pods:
+            self._waiting[name] = pods
+
+    def apply_namespace(self, namespace: Namespace) -> None:
+        self.namespaces[namespace.metadata.name] = namespace.metadata.labels
+
+    def remove_namespace(self, name: str) -> None:
+        self.namespaces.pop(name, None)
+
+    # Pods --------------------------------------------------------------------------------------
+
+    def add_pod(self, info: PodInfo, node_name: str) -> None:
+        """Count a pod on a node; what was known of it before counts no more."""
+        if info.uid in self._pods:
+            self.remove_pod(info.uid)
+        self._pods[info.uid] = (info, node_name)
+        if node_name in self.nodes:
+            self._settle(info, node_name)
+        else:
+            self._waiting.setdefault(node_name, {})[info.uid] = info
+
+    def remove_pod(self, uid: str) -> None:
+        """Forget a pod, if it is known."""
+        found = self._pods.pop(uid, None)
+        if found is None:
+            return
+        info, node_name = found
+        if node_name in self.nodes:
+            self._unsettle(info, node_name)
+            return
+        waiting = self._waiting[node_name]
+        del waiting[uid]
+        if not waiting:
+            del self._waiting[node_name]
+
+    def has_pod(self, uid: str) -> bool:
+        return uid in self._pods
+
+    def pod(self, uid: str) -> PodInfo | None:
+        found = self._pods.get(uid)
+        return found and found[0]
+
+    def node_of(self, uid: str) -> str | None:
+        """The name of the node a pod was assigned to, whether or not the node is there."""
+        found = self._pods.get(uid)
+        return found and found[1]
+
+    def pods(self) -> Iterator[PodInfo]:
+        """All pods that were assigned."""
+        return (info for info, _ in self._pods.values())
+
+    @property
+    def index(self) -> PodIndex:
+        """How many pods of which labels are on which nodes."""
+        if self._index is None:
+            self._index = PodIndex()
+            for node in self.nodes.values():
+                for info in node.pods.values():
+                    self._index.add(info, node.name)
+        return self._index
+
+    def _settle(self, info: PodInfo, node_name: str) -> None:
+        self.nodes[node_name].add_pod(info)
+        if info.anti_affinity_terms:
+            for term in info.anti_affinity_terms:
+                holders = self.anti_affinity.setdefault(term, {})
+                holders[node_name] = holders.get(node_name, 0) + 1
+        if self._index is not None:
+            self._index.add(info, node_name)
+
+    def _unsettle(self, info: PodInfo, node_name: str) -> None:
+        self.nodes[node_name].remove_pod(info)
+        for term in info.anti_affinity_terms:
+            holders = self.anti_affinity[term]
+            holders[node_name] -= 1
+            if not holders[node_name]:
+                del holders[node_name]
+                if not holders:
+                    del self.anti_affinity[term]
+        if self._index is not None:
+            self._index.remove(info, node_name)
