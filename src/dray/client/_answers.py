@@ -6,6 +6,7 @@ request: nobody downstream meets a half-read object. Objects arrive at their kin
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any, Final, TypeVar
 
@@ -29,6 +30,7 @@ from dray.errors import (
 
 __all__ = [
     "OBJECT_BYTES_MAX",
+    "TURN_OBJECTS",
     "error_of",
     "is_unserved",
     "read_list",
@@ -41,6 +43,11 @@ __all__ = [
 # What a server takes as one object is 3 MiB; what it adds to it (managed fields, status) counts
 # beyond, and servers can be told to take more.
 OBJECT_BYTES_MAX: Final = 16 * 1024 * 1024
+
+# What is read without a pause: a page of pods in a few milliseconds, after which others in this
+# process may run. A server need not mind how many objects it was asked for, and one that has
+# forgotten where a list began is asked for all of it.
+TURN_OBJECTS: Final = 500
 
 S = TypeVar("S", bound=Struct)
 
@@ -78,13 +85,19 @@ def read_struct(data: bytes, type_: type[S], call: Call) -> S:
         raise TransportError(f"{call}: the server sent no {type_.__name__}: {error}") from error
 
 
-def read_list(data: bytes, kind: Kind, version: Version, call: Call) -> tuple[list[Any], ListMeta]:
+async def read_list(
+    data: bytes, kind: Kind, version: Version, call: Call
+) -> tuple[list[Any], ListMeta]:
     """The objects of one page, and what is said about it. Raises TransportError."""
     try:
         page = _PAGES.decode(data)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         raise TransportError(f"{call}: the server sent no list: {error}") from error
-    items = [read_object(bytes(item), kind, version, call) for item in page.items or ()]
+    items = []
+    for count, item in enumerate(page.items or (), 1):
+        items.append(read_object(bytes(item), kind, version, call))
+        if count % TURN_OBJECTS == 0:
+            await asyncio.sleep(0)
     return items, read_struct(bytes(page.metadata), ListMeta, call)
 
 

@@ -12,6 +12,7 @@ only where asking twice is the same as asking once. Upstream counterpart: client
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -23,6 +24,7 @@ from dray.api.meta import DeleteOptions, Object, Preconditions
 from dray.api.scheme import Kind, Version
 from dray.api.wire import Struct, replace
 from dray.client._answers import (
+    TURN_OBJECTS,
     error_of,
     is_unserved,
     read_list,
@@ -136,7 +138,7 @@ class Client:
                     raise
                 items, token, limit = [], "", 0
                 continue
-            page, metadata = read_list(reply.body, resource, version, call)
+            page, metadata = await read_list(reply.body, resource, version, call)
             items += page
             token = metadata.continue_
             if not token:
@@ -172,8 +174,10 @@ class Client:
         try:
             events = Events(resource, version, call)
             while chunk := await stream.read():
-                for event in events.feed(chunk):
+                for count, event in enumerate(events.feed(chunk), 1):
                     yield event
+                    if count % TURN_OBJECTS == 0:
+                        await asyncio.sleep(0)
             events.finish()
         finally:
             stream.close()

@@ -16,6 +16,7 @@ from contextlib import aclosing
 from typing import Final, Generic, TypeVar
 
 from dray.api.meta import Object
+from dray.client._answers import TURN_OBJECTS
 from dray.client._client import Client
 from dray.client._watch import EventType, WatchEvent
 from dray.clock import Clock
@@ -72,7 +73,8 @@ class Informer(Generic[T]):
         """Be told of every change from now on, as (old, new), after what is there already.
 
         `old` is None for what is new and `new` for what is gone; an object that was deleted and
-        made anew is both, one after the other. The listener must not wait, nor raise.
+        made anew is both, one after the other. The listener must not wait. One that raises ends
+        `run`, before others may have heard; run again, it hears of the same change again.
         """
         for obj in list(self._objects.values()):
             listener(None, obj)
@@ -118,11 +120,16 @@ class Informer(Generic[T]):
         return tuple(self._objects.values())
 
     def add_index(self, name: str, keys_of: Callable[[T], Iterable[Hashable]]) -> None:
-        """Have objects found by something else than their names; adding it again does nothing."""
+        """Have objects found by something else than their names; adding it again does nothing.
+
+        The name stands for the function: who shares a view says the same by the same name. A
+        function that raises ends `run` with everything as it was before the object it raised for.
+        """
         if name not in self._indexes:
-            index = self._indexes[name] = _Index(keys_of)
+            index = _Index(keys_of)
             for key, obj in self._objects.items():
-                index.put(key, None, obj)
+                index.put(key, obj, index.keys(obj))
+            self._indexes[name] = index
 
     def by_index(self, name: str, key: Hashable) -> Sequence[T]:
         """The objects that an index has under a key, in no order that means anything."""
@@ -138,12 +145,17 @@ class Informer(Generic[T]):
             field_selector=self._field_selector,
         )
         found = {_key(obj): obj for obj in listing.items}
-        for key in [key for key in self._objects if key not in found]:
-            self._put(key, None)
+        changes: list[tuple[_Key, T | None]] = [
+            (key, None) for key in self._objects if key not in found
+        ]
         for key, obj in found.items():
             known = self._objects.get(key)
             if known is None or known.metadata.resource_version != obj.metadata.resource_version:
-                self._put(key, obj)
+                changes.append((key, obj))
+        for count, (key, new) in enumerate(changes, 1):
+            self._put(key, new)
+            if count % TURN_OBJECTS == 0:
+                await asyncio.sleep(0)
         self._revision = listing.resource_version
         self._synced.set()
 
@@ -176,19 +188,25 @@ class Informer(Generic[T]):
         old = self._objects.get(key)
         if new is None:
             if old is not None:
-                del self._objects[key]
-                self._tell(key, old, None)
+                self._remove(key, old)
             return
+        # First of all, for functions of others may raise.
+        found = [(index, index.keys(new)) for index in self._indexes.values()]
         if old is not None and old.metadata.uid != new.metadata.uid:
-            del self._objects[key]
-            self._tell(key, old, None)
+            self._remove(key, old)
             old = None
         self._objects[key] = new
-        self._tell(key, old, new)
+        for index, keys in found:
+            index.put(key, new, keys)
+        self._tell(old, new)
 
-    def _tell(self, key: _Key, old: T | None, new: T | None) -> None:
+    def _remove(self, key: _Key, old: T) -> None:
+        del self._objects[key]
         for index in self._indexes.values():
-            index.put(key, old, new)
+            index.remove(key)
+        self._tell(old, None)
+
+    def _tell(self, old: T | None, new: T | None) -> None:
         for listener in tuple(self._listeners):
             listener(old, new)
 
@@ -203,17 +221,28 @@ class _Index(Generic[T]):
 
     def __init__(self, keys_of: Callable[[T], Iterable[Hashable]]) -> None:
         self._keys_of = keys_of
+        # Remembered, so that whatever the function says later, nothing stays where it was put.
+        self._keys: dict[_Key, tuple[Hashable, ...]] = {}
         self.found: dict[Hashable, dict[_Key, T]] = {}
 
-    def put(self, key: _Key, old: T | None, new: T | None) -> None:
-        for value in self._keys_of(old) if old is not None else ():
-            objects = self.found.get(value, {})
-            objects.pop(key, None)
+    def keys(self, obj: T) -> tuple[Hashable, ...]:
+        """Where it belongs. Raises what the function raises, also for what cannot be a key."""
+        return tuple(dict.fromkeys(self._keys_of(obj)))
+
+    def put(self, key: _Key, obj: T, keys: tuple[Hashable, ...]) -> None:
+        if self._keys.get(key, ()) != keys:
+            self.remove(key)
+            if keys:
+                self._keys[key] = keys
+        for value in keys:
+            self.found.setdefault(value, {})[key] = obj
+
+    def remove(self, key: _Key) -> None:
+        for value in self._keys.pop(key, ()):
+            objects = self.found[value]
+            del objects[key]
             if not objects:
-                self.found.pop(value, None)
-        if new is not None:
-            for value in self._keys_of(new):
-                self.found.setdefault(value, {})[key] = new
+                del self.found[value]
 
 
 # More change nothing, and would one day be too large a number.

@@ -1,6 +1,8 @@
 """Informers that are shared: whoever asks the same question is given the same view.
 
-Upstream counterpart: client-go's SharedInformerFactory.
+Each event is decoded once, however many look at it. A view that was asked for is kept: there are
+as many as there are questions in the code that asks. Upstream counterpart: client-go's
+SharedInformerFactory.
 """
 
 from __future__ import annotations
@@ -61,7 +63,10 @@ class Informers:
         return informer
 
     async def run(self) -> None:
-        """Keep all views up to date, also those that are asked for later."""
+        """Keep all views up to date, also those that are asked for later.
+
+        One at a time: whoever runs them again after the end goes on where it was.
+        """
         running: set[_Question] = set()
         async with asyncio.TaskGroup() as tasks:
             while True:

@@ -56,6 +56,10 @@ _LINES: Final = msgspec.json.Decoder(_Line)
 _TYPES: Final = {each.value: each for each in EventType}
 _ERROR: Final = "ERROR"
 
+# How servers begin the lines of a watch, all of them. What follows up to the last brace is the
+# object, if it can be read as one: then there is no need to look for its end first.
+_HEADS: Final = tuple((f'{{"type":"{each.value}","object":'.encode(), each) for each in EventType)
+
 
 class Events:
     """Turns the bytes of a watch into events, as they arrive."""
@@ -91,6 +95,19 @@ class Events:
             raise TransportError(f"{self._call}: the watch ended in the middle of an event")
 
     def _event(self, line: bytes) -> WatchEvent[Any]:
+        for head, type_ in _HEADS:
+            if line.startswith(head):
+                try:
+                    obj = read_object(line[len(head) : -1], self._kind, self._version, self._call)
+                except TransportError:
+                    break  # there may be more in the line than a type and an object
+                if line.endswith(b"}"):
+                    return WatchEvent(type_, obj)
+                break
+        return self._unusual(line)
+
+    def _unusual(self, line: bytes) -> WatchEvent[Any]:
+        """An event that is written in another way, or none."""
         call = self._call
         try:
             event = _LINES.decode(line)

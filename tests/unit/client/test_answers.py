@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 import pytest
 
 from dray.api.core import Pod
 from dray.api.resource import ResourceClaim
-from dray.client._answers import error_of, is_unserved, read_list, read_object, retry_after_seconds
+from dray.client._answers import (
+    TURN_OBJECTS,
+    error_of,
+    is_unserved,
+    read_list,
+    read_object,
+    retry_after_seconds,
+)
 from dray.client._resources import resource_of
 from dray.client._transport import Call, Reply
 from dray.errors import APIError, Conflict, Expired, TooManyRequests, TransportError
@@ -35,14 +43,35 @@ def test_an_older_version_arrives_as_the_newest() -> None:
     claim = read_object(json.dumps(document).encode(), CLAIMS, version, CALL)
     assert isinstance(claim, ResourceClaim)
     assert claim.api_version == "resource.k8s.io/v1"
-    listed = read_list(json.dumps({"items": [document]}).encode(), CLAIMS, version, CALL)
+    body = json.dumps({"items": [document]}).encode()
+    listed = asyncio.run(read_list(body, CLAIMS, version, CALL))
     assert listed[0] == [claim]
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b'{"items":{}}', b'{"items":[1]}', b"\xff"])
 def test_what_is_no_list_is_an_error(body: bytes) -> None:
     with pytest.raises(TransportError, match="GET /x"):
-        read_list(body, PODS, PODS.hub, CALL)
+        asyncio.run(read_list(body, PODS, PODS.hub, CALL))
+
+
+def test_others_may_run_while_a_long_list_is_read() -> None:
+    async def main() -> int:
+        turns_count = 0
+
+        async def count_turns() -> None:
+            nonlocal turns_count
+            while True:
+                turns_count += 1
+                await asyncio.sleep(0)
+
+        other = asyncio.create_task(count_turns())
+        body = json.dumps({"items": [{}] * (3 * TURN_OBJECTS)}).encode()
+        items, _ = await read_list(body, PODS, PODS.hub, CALL)
+        other.cancel()
+        assert len(items) == 3 * TURN_OBJECTS
+        return turns_count
+
+    assert asyncio.run(main()) == 3
 
 
 def test_a_status_becomes_its_class_with_what_headers_add() -> None:

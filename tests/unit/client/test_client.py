@@ -24,6 +24,7 @@ from dray.api.resource import (
 )
 from dray.api.wire import replace
 from dray.client import Call, Client, EventType, PatchType, Reply, StreamedReply
+from dray.client._answers import TURN_OBJECTS
 from dray.client._client import BUSY_RETRIES_MAX
 from dray.entropy import SeededEntropy
 from dray.errors import (
@@ -245,6 +246,27 @@ def test_a_watch_asks_to_be_ended_after_minutes(entropy: SeededEntropy | None) -
         asked = [int(dict(call.query)["timeoutSeconds"]) for call in transport.calls]
         assert all(300 <= seconds <= 600 for seconds in asked)
         assert set(asked) == {450} if entropy is None else len(set(asked)) > 1
+
+    asyncio.run(main())
+
+
+def test_others_may_run_while_many_events_are_told() -> None:
+    async def main() -> None:
+        line = b'{"type":"ADDED","object":{"metadata":{"name":"a"}}}\n'
+        client = Client(Scripted(Reply(200, {}, line * 3 * TURN_OBJECTS)), clock=FakeClock())
+        told_count = 0
+        seen: set[int] = set()
+
+        async def look() -> None:
+            while True:
+                seen.add(told_count)
+                await asyncio.sleep(0)
+
+        other = asyncio.create_task(look())
+        async for _event in client.watch(ConfigMap):
+            told_count += 1
+        other.cancel()
+        assert seen == {TURN_OBJECTS, 2 * TURN_OBJECTS, 3 * TURN_OBJECTS}
 
     asyncio.run(main())
 

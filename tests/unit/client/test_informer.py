@@ -5,21 +5,23 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
+from typing import Any
 
 import pytest
 
 from dray.api.core import ConfigMap
 from dray.api.meta import ObjectMeta
 from dray.api.wire import replace
-from dray.client import Client, Informer
+from dray.client import Client, Informer, Reply
+from dray.client._answers import TURN_OBJECTS
 from dray.entropy import SeededEntropy
 from dray.errors import NotFound
 from dray.testing import FakeClock
 from dray.testing.cluster import Cluster
 
-from .transports import Chunks, Faulty
+from .transports import Chunks, Faulty, Scripted
 
 
 def config_map(name: str, **data: str) -> ConfigMap:
@@ -229,16 +231,179 @@ def test_a_watch_that_ends_at_once_and_says_nothing_is_not_repeated_at_once() ->
     asyncio.run(main())
 
 
+def by_data(obj: ConfigMap) -> list[str]:
+    return [*obj.data.values()]
+
+
+def names(found: Sequence[ConfigMap]) -> list[str]:
+    return sorted(obj.metadata.name for obj in found)
+
+
+def unwatched() -> Informer[ConfigMap]:
+    """An informer that the test itself puts objects into."""
+    client = Client(Scripted(), clock=FakeClock())
+    return Informer(client, ConfigMap, clock=FakeClock(), entropy=SeededEntropy(7))
+
+
+def put(informer: Informer[ConfigMap], name: str, uid: str = "u", **data: str) -> None:
+    metadata = ObjectMeta(name=name, namespace="default", uid=uid)
+    informer._put(("default", name), ConfigMap(metadata=metadata, data=data))
+
+
+def test_an_index_finds_what_is_there_and_what_comes_and_changes() -> None:
+    informer = unwatched()
+    put(informer, "a", x="1")
+    informer.add_index("data", by_data)
+    informer.add_index("data", by_data)
+    put(informer, "b", x="1", y="2", z="2")
+    assert names(informer.by_index("data", "1")) == ["a", "b"]
+    assert names(informer.by_index("data", "2")) == ["b"]
+    put(informer, "b", x="2")
+    assert names(informer.by_index("data", "1")) == ["a"]
+    informer._put(("default", "b"), None)
+    assert names(informer.by_index("data", "2")) == []
+    put(informer, "a", "another", x="3")
+    assert list(informer._indexes["data"].found) == ["3"]
+
+
+def test_an_index_shows_an_object_as_it_is_now() -> None:
+    informer = unwatched()
+    informer.add_index("name", lambda obj: [obj.metadata.name])
+    put(informer, "a", x="1")
+    put(informer, "a", x="2")
+    (found,) = informer.by_index("name", "a")
+    assert found is informer.get("a", "default")
+
+
+def test_an_index_is_up_to_date_when_listeners_are_told() -> None:
+    informer = unwatched()
+    informer.add_index("data", by_data)
+    seen: list[list[str]] = []
+    informer.listen(lambda _old, _new: seen.append(names(informer.by_index("data", "1"))))
+    put(informer, "a", x="1")
+    put(informer, "a", x="2")
+    assert seen == [["a"], []]
+
+
+@pytest.mark.parametrize("bad", ["raises", "unhashable"])
+def test_an_index_whose_function_raises_leaves_everything_as_it_was(bad: str) -> None:
+    def moody(obj: ConfigMap) -> list[Any]:
+        if "bad" in obj.data and bad == "raises":
+            raise ZeroDivisionError
+        return [[] if "bad" in obj.data else obj.metadata.name]
+
+    informer = unwatched()
+    informer.add_index("data", by_data)
+    informer.add_index("moody", moody)
+    put(informer, "a", x="1")
+    told: list[object] = []
+    informer.listen(lambda old, new: told.append((old, new)))
+    told.clear()
+    for uid in ("u", "another"):
+        with pytest.raises((ZeroDivisionError, TypeError)):
+            put(informer, "a", uid, x="2", bad="2")
+    assert told == []
+    assert [obj.data for obj in informer.values()] == [{"x": "1"}]
+    assert [obj.data for obj in informer.by_index("moody", "a")] == [{"x": "1"}]
+    assert (names(informer.by_index("data", "1")), informer.by_index("data", "2")) == (["a"], ())
+    put(informer, "a", x="3")
+    assert names(informer.by_index("data", "3")) == ["a"]
+
+
+def test_an_index_that_cannot_be_built_is_not_there() -> None:
+    informer = unwatched()
+    put(informer, "a", x="1")
+    with pytest.raises(ZeroDivisionError):
+        informer.add_index("bad", lambda _obj: [1 // 0])
+    put(informer, "b", x="1")
+    assert names(informer.values()) == ["a", "b"]
+    with pytest.raises(KeyError):
+        informer.by_index("bad", 0)
+
+
+def test_what_a_function_says_later_does_not_keep_an_object_where_it_was_put() -> None:
+    informer = unwatched()
+    answers = iter(("1", "2"))
+    informer.add_index("fickle", lambda _obj: [next(answers)])
+    put(informer, "a")
+    informer._put(("default", "a"), None)
+    assert informer.by_index("fickle", "1") == ()
+
+
+def test_others_may_run_while_a_long_list_is_told() -> None:
+    async def main() -> None:
+        items = [
+            {"metadata": {"name": f"c{number}", "namespace": "default", "resourceVersion": "1"}}
+            for number in range(3 * TURN_OBJECTS)
+        ]
+        body = json.dumps({"metadata": {"resourceVersion": "5"}, "items": items}).encode()
+        client = Client(Scripted(Reply(200, {}, body)), clock=FakeClock())
+        informer = Informer(client, ConfigMap, clock=FakeClock(), entropy=SeededEntropy(7))
+        seen: set[int] = set()
+
+        async def look() -> None:
+            while True:
+                seen.add(len(informer.values()))
+                await asyncio.sleep(0)
+
+        other = asyncio.create_task(look())
+        await informer._list()
+        other.cancel()
+        assert {0, TURN_OBJECTS, 2 * TURN_OBJECTS} <= seen
+        assert len(informer.values()) == 3 * TURN_OBJECTS
+        assert informer.is_synced
+
+    asyncio.run(main())
+
+
+def test_who_raises_when_told_ends_the_run_and_is_told_again_by_the_next() -> None:
+    async def main() -> None:
+        clock = FakeClock()
+        async with Cluster(clock=clock) as cluster:
+            await cluster.client.create(config_map("a"))
+            informer = Informer(
+                cluster.client,
+                ConfigMap,
+                clock=clock,
+                entropy=SeededEntropy(7),
+                namespace="default",
+                field_selector="metadata.name=a",
+            )
+            told = 0
+            heard = asyncio.Event()
+
+            def hear(_old: ConfigMap | None, new: ConfigMap | None) -> None:
+                nonlocal told
+                told += 1
+                if new is not None and new.data and told == 2:
+                    raise ZeroDivisionError
+                if told == 3:
+                    heard.set()
+
+            informer.listen(hear)
+            task = asyncio.create_task(informer.run())
+            await informer.synced()
+            await cluster.client.apply(config_map("a", x="1"))
+            with pytest.raises(ZeroDivisionError):
+                await task
+            task = asyncio.create_task(informer.run())
+            await heard.wait()
+            task.cancel()
+            await asyncio.wait([task])
+
+    asyncio.run(main())
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_the_view_equals_the_store_after_any_churn(seed: int) -> None:
     chance = random.Random(seed)
 
     async def main() -> None:
         async with viewed() as view:
+            view.informer.add_index("name", lambda obj: [obj.metadata.name])
             await view.informer.synced()
-            names = [f"c{number}" for number in range(6)]
             for _step in range(60):
-                name = chance.choice(names)
+                name = f"c{chance.randrange(6)}"
                 match chance.randrange(7):
                     case 0 | 1:
                         await churn(view, name, str(chance.random()))
@@ -274,6 +439,9 @@ def test_the_view_equals_the_store_after_any_churn(seed: int) -> None:
                     assert (name in standing) is (change == "changed")
                     standing.add(name)
             assert standing == set(by_name)
+            assert view.informer._indexes["name"].found == {
+                name: {("default", name): obj} for name, obj in by_name.items()
+            }
 
     async def churn(view: View, name: str, value: str) -> None:
         await view.client.apply(config_map(name, x=value))

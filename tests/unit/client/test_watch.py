@@ -85,3 +85,37 @@ def test_a_line_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None
         list(reader.feed(b"x"))
     with pytest.raises(TransportError, match="more than 1000 bytes"):
         list(events().feed(b"x" * 1001 + b"\n"))
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        b'{"type":"ADDED","object":{"metadata":{"name":"a"}}}',
+        b'{"type":"ADDED","object":{"metadata":{"name":"a"}}}\r',
+        b'{"type":"ADDED","object":{"metadata":{"name":"a"}},"more":{"x":1}}',
+        b'{"type":"ADDED","object":{"metadata":{"name":"b"}},"object":{"metadata":{"name":"a"}}}',
+        b'{"object":{"metadata":{"name":"a"}},"type":"ADDED"}',
+        b' { "type" : "ADDED", "object" : {"metadata":{"name":"a"}} }',
+        b'{"type":"ADDED","object":{"metadata":{"name":"a"},"later":{"than":"we"}}}',
+    ],
+    ids=["plain", "return", "more", "twice", "turned", "spaced", "unknown-field"],
+)
+def test_an_event_is_the_same_however_it_is_written(written: bytes) -> None:
+    (event,) = events().feed(written + b"\n")
+    assert (event.type, event.object.metadata.name) == (EventType.ADDED, "a")
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        b'{"type":"ADDED","object":{"metadata":{"name":"a"}}]',
+        b'{"type":"ADDED","object":{"metadata":{"name":"a"}}',
+        b'{"type":"ADDED","object":}',
+        b'{"type":"ADDED","object":',
+        b'{"type":"ADDED","object":{"metadata":{"name":"a"}}}}',
+        b'{"type":"ADDED","object":{"kind":"Node"}}',
+    ],
+)
+def test_what_only_begins_like_an_event_is_an_error(broken: bytes) -> None:
+    with pytest.raises(TransportError, match="GET /watch"):
+        list(events().feed(broken + b"\n"))
