@@ -7,6 +7,7 @@ in tokens and preconditions, and must not be guessable.
 
 from __future__ import annotations
 
+import os
 import random
 import uuid
 from typing import Final, Protocol
@@ -55,11 +56,48 @@ class _RandomEntropy:
         return self._source.uniform(low, high)
 
 
+# Asking the system takes longer than all else about a UID, whether for one or for this many.
+_DRAWS_AT_ONCE: Final = 256
+_DRAW_BYTES: Final = 16
+
+
 class SystemEntropy(_RandomEntropy):
-    """The operating system's randomness."""
+    """The operating system's randomness. What UIDs and names are made of is drawn ahead."""
 
     def __init__(self) -> None:
         super().__init__(random.SystemRandom())
+        self._drawn: list[bytes] = []
+        # A process and its child must not have the same ahead of them.
+        os.register_at_fork(after_in_child=self._drawn.clear)
+
+    def uid(self) -> str:
+        text = self._draw().hex()
+        # A version 4 UUID: of the seventeenth digit, two bits are fixed.
+        variant = _VARIANTS[text[16]]
+        return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-{variant}{text[17:20]}-{text[20:]}"
+
+    def name_suffix(self) -> str:
+        # Of 128 bits, that they are no multiple of the alphabet's size does not show.
+        number = int.from_bytes(self._draw(), "big")
+        suffix = ""
+        for _ in range(NAME_SUFFIX_LENGTH):
+            number, index = divmod(number, len(NAME_ALPHABET))
+            suffix += NAME_ALPHABET[index]
+        return suffix
+
+    def _draw(self) -> bytes:
+        while True:
+            try:
+                return self._drawn.pop()  # one step, whichever thread asks
+            except IndexError:
+                drawn = os.urandom(_DRAW_BYTES * _DRAWS_AT_ONCE)
+                self._drawn += [
+                    drawn[start : start + _DRAW_BYTES]
+                    for start in range(0, len(drawn), _DRAW_BYTES)
+                ]
+
+
+_VARIANTS: Final = {digit: "89ab"[int(digit, 16) & 3] for digit in "0123456789abcdef"}
 
 
 class SeededEntropy(_RandomEntropy):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import uuid
 
 import pytest
@@ -30,3 +32,39 @@ def test_one_seed_gives_one_sequence() -> None:
         second.uniform(0, 1),
     ]
     assert draws[0] != other.uid()
+
+
+def test_what_the_system_draws_does_not_repeat() -> None:
+    entropy = SystemEntropy()
+    assert len({entropy.uid() for _ in range(2000)}) == 2000
+    assert len({entropy.name_suffix() for _ in range(200)}) > 190
+
+
+def test_uids_use_all_the_bits_that_are_theirs() -> None:
+    entropy = SystemEntropy()
+    uids = [uuid.UUID(entropy.uid()) for _ in range(500)]
+    assert all(uid.version == 4 and uid.variant == uuid.RFC_4122 for uid in uids)
+    # Six of the 128 bits are fixed; every other is sometimes set and sometimes not.
+    ever, always = 0, (1 << 128) - 1
+    for uid in uids:
+        ever |= uid.int
+        always &= uid.int
+    assert (ever & ~always).bit_count() == 122
+
+
+_FORK = """
+import os
+from dray.entropy import SystemEntropy
+entropy = SystemEntropy()
+entropy.uid()
+if os.fork():
+    os.wait()
+os.write(1, entropy.uid().encode() + b" ")
+"""
+
+
+def test_a_child_process_draws_its_own() -> None:
+    # In a process of its own: one with threads had better not fork.
+    done = subprocess.run([sys.executable, "-c", _FORK], stdout=subprocess.PIPE, check=True)
+    first, second = done.stdout.decode().split()
+    assert first != second
