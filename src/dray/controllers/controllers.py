@@ -11,7 +11,10 @@ from typing import Final
 from dray.api.features import DEFAULT_GATES, FeatureGates
 from dray.client import Client, EventRecorder, Informers
 from dray.clock import Clock
+from dray.controllers.node_lifecycle.controller import NodeLifecycleController
 from dray.controllers.reconciler import Context, Key, Reconciler
+from dray.controllers.replica_sets import ReplicaSetController
+from dray.controllers.taint_eviction import TaintEvictionController
 from dray.entropy import Entropy
 from dray.errors import APIError, Conflict, TransportError
 from dray.metrics import Family, Histogram, render
@@ -25,7 +28,11 @@ COMPONENT: Final = "kube-controller-manager"
 # What was seen to fail because of a mistake of ours is tried again, but not at once.
 CRASH_SECONDS: Final = 5.0
 
-CONTROLLERS: Final[Mapping[str, Callable[[Context], Reconciler]]] = {}
+CONTROLLERS: Final[Mapping[str, Callable[[Context], Reconciler]]] = {
+    ReplicaSetController.name: ReplicaSetController,
+    NodeLifecycleController.name: NodeLifecycleController,
+    TaintEvictionController.name: TaintEvictionController,
+}
 """Every controller there is, by name."""
 
 
