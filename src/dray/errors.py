@@ -16,11 +16,13 @@
     │   ├── StoreUnavailable    disk full, read-only, held by another process, closed
     │   └── StoreCorrupt        what is on disk is not what was written
     ├── TransportError      never arrived, or never answered
+    ├── LeadershipLost      somebody else may lead now: whatever needed the lease has stopped
     ├── DriverError         names driver, claim and device
     │   ├── TransientError
     │   └── PermanentError · InvalidConfig · DeviceFailed      why a claim was not prepared
     ├── CELError            source, position, caret
     ├── AllocationError     claims that cannot be judged: names claim, request or device
+    ├── SchedulingError     what was decided for a pod can no longer be done: names claim or node
     └── InternalError       an invariant broke: log everything, stop the component
 
 A message names the thing, the value and the rule. What does not fit ("no device matches") is an
@@ -58,6 +60,7 @@ __all__ = [
     "InternalError",
     "Invalid",
     "InvalidConfig",
+    "LeadershipLost",
     "MethodNotAllowed",
     "NotAcceptable",
     "NotFound",
@@ -66,6 +69,7 @@ __all__ = [
     "RequestEntityTooLarge",
     "RevisionCompacted",
     "RevisionConflict",
+    "SchedulingError",
     "StatusDetails",
     "StoreCorrupt",
     "StoreError",
@@ -105,6 +109,10 @@ class ConfigurationError(DrayError):
 
 class TransportError(DrayError):
     """A request never arrived, or was never answered: whether it took effect is unknown."""
+
+
+class LeadershipLost(DrayError):
+    """A leader could not renew its lease, or found it in other hands; its work was cancelled."""
 
 
 class DriverError(DrayError):
@@ -157,6 +165,13 @@ class AllocationError(DrayError):
 
     Trying other nodes does not help, so it ends the whole attempt. Claims that merely do not fit
     get an answer instead.
+    """
+
+
+class SchedulingError(DrayError):
+    """What was decided for a pod can no longer be done, because something changed meanwhile.
+
+    The pod is tried again.
     """
 
 

@@ -316,21 +316,25 @@ class _Shape:
 
     def ranked(self, sorting: Sorting) -> list[tuple[Waste, NodeGroup]]:
         """The groups where the claims fit, least waste first; equals in the order they came."""
-        wastes, shared = self._wastes, self._fleet.shares
-        if len(wastes) > 2 * len(sorting.groups) + WASTES_SLACK:
-            wastes.clear()  # most are of groups that are no more
+        if len(self._wastes) > 2 * len(sorting.groups) + WASTES_SLACK:
+            self._wastes.clear()  # most are of groups that are no more
         fitting = []
         for group in sorting.groups.values():
-            use = self._fleet.shared_use(group.first()[1]) if shared else ()
-            known = wastes.get(group)
-            if known is None or known[0] != use:
-                known = wastes[group] = (use, self._waste(group))
-            if known[1] is not None:
-                fitting.append((known[1], group))
+            waste = self.waste(group)
+            if waste is not None:
+                fitting.append((waste, group))
         fitting.sort(key=_by_waste)
         return fitting
 
-    def _waste(self, group: NodeGroup) -> Waste | None:
+    def waste(self, group: NodeGroup) -> Waste | None:
+        """What the answer costs on nodes of a group; None if there the claims do not fit."""
+        use = self._fleet.shared_use(group.first()[1]) if self._fleet.shares else ()
+        known = self._wastes.get(group)
+        if known is None or known[0] != use:
+            known = self._wastes[group] = (use, self._judge(group))
+        return known[1]
+
+    def _judge(self, group: NodeGroup) -> Waste | None:
         outcome = self.outcome(group)
         if not isinstance(outcome, Found):
             return None
@@ -398,6 +402,22 @@ class Survey:
         """The groups where the claims fit, least waste first. Passes over failures."""
         self._check_version()
         return self._shape.ranked(self._sorting)
+
+    def fits(self, name: str) -> bool:
+        """Whether the claims fit on a node. Failures do not, nor nodes of no fleet."""
+        return self.waste(name) is not None
+
+    def waste(self, name: str) -> Waste | None:
+        """What the answer costs on a node; None if there the claims do not fit."""
+        self._check_version()
+        if name not in self._fleet or name in self._sorting.failures:
+            return None
+        return self._shape.waste(self._sorting.group_of(name))
+
+    def group_of(self, name: str) -> NodeGroup:
+        """The nodes that have the same answer as this one; AllocationError if it has none."""
+        self._check_version()
+        return self._sorting.group_of(name)
 
     def first(self) -> str | None:
         """The first node of the fleet where the claims fit, asked one after the other.

@@ -1,0 +1,346 @@
+"""One attempt to find a place for one pod: from what is known, without waiting, without writing.
+
+Nodes that would do are looked for in the order of what they are worth to the pod's claims (see
+dray.allocator.waste), and among equals the node that is used least is taken. Devices are asked for
+by kinds of nodes, everything else node by node, until there are enough to choose from; so a pod
+that fits costs about the same in a small cluster and in a large one. Only a pod that fits nowhere
+makes every node say why.
+
+Upstream counterparts: schedulePod, and PreFilter, Filter and Score of the DynamicResources plugin.
+A departure: a node on which claims cannot be judged (a selector fails there) does not end the
+attempt as long as another node will do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import chain, groupby
+from typing import Final, Protocol
+
+from dray.allocator import Allocation, Survey
+from dray.api.core import NodeAffinity, PodAffinity, PodAntiAffinity
+from dray.api.pod_claims import is_reserved
+from dray.api.resource import AllocationResult, ResourceClaim
+from dray.clock import Clock
+from dray.errors import AllocationError, InternalError
+from dray.scheduler.claims import Claims
+from dray.scheduler.devices import Devices
+from dray.scheduler.diagnosis import DYNAMIC_RESOURCES, DeviceReasons, tell, tell_nodes
+from dray.scheduler.feasibility import Feasibility, NodeCheck
+from dray.scheduler.filters.filter import Rejection
+from dray.scheduler.node_info import NodeInfo
+from dray.scheduler.placement import ClaimPlacement, Demand, Placement, Refusal
+from dray.scheduler.pod_claims import Unresolved, resolve
+from dray.scheduler.pod_info import PodInfo
+from dray.scheduler.reach import Reach
+from dray.scheduler.scoring import least_allocated, score
+from dray.scheduler.settings import SchedulerSettings
+from dray.scheduler.snapshot import Snapshot
+
+__all__ = ["RESERVED_FOR_MAX", "Cycle", "Demands"]
+
+# What the API allows.
+RESERVED_FOR_MAX: Final = 256
+
+_NOT_AVAILABLE: Final = Rejection(
+    DYNAMIC_RESOURCES, ("resourceclaim not available on the node",), resolvable=False
+)
+
+
+class Demands(Protocol):
+    """What the extended resources of a pod add to its claims."""
+
+    def split(
+        self, pod: PodInfo, claims: tuple[ResourceClaim, ...], nodes: Iterable[NodeInfo]
+    ) -> Sequence[tuple[Demand, Callable[[NodeInfo], bool] | None]] | Refusal:
+        """What is wanted on which nodes; where there is no difference, on all (None)."""
+
+
+class Cycle:
+    """Places pods, one after the other."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        feasibility: Feasibility,
+        claims: Claims,
+        devices: Devices,
+        demands: Demands,
+        settings: SchedulerSettings,
+        clock: Clock,
+    ) -> None:
+        self._snapshot = snapshot
+        self._feasibility = feasibility
+        self._claims = claims
+        self._devices = devices
+        self._demands = demands
+        self._settings = settings
+        self._clock = clock
+        self._turn = 0  # where the search began last, for pods that any node may take
+
+    def attempt(self, pod: PodInfo) -> Placement | Refusal:
+        """Where the pod goes, or why nowhere."""
+        resolved = resolve(pod.pod, self._claims.get)
+        if isinstance(resolved, Unresolved):
+            return self._refuse(resolved.why)
+        if why := self._problem(pod, resolved):
+            return self._refuse(why)
+        wanted = tuple([claim for claim in resolved if claim.status.allocation is None])
+        demands = self._demands.split(pod, wanted, self._snapshot.nodes.values())
+        if isinstance(demands, Refusal):
+            return demands
+        try:
+            reach = self._reach(resolved)
+            tries = [
+                _Try(self, pod, demand, reach, where if where is not None else _anywhere)
+                for demand, where in demands
+            ]
+            best = self._choose(pod, tries)
+        except AllocationError as error:
+            return self._refuse(str(error), failed=True)
+        if best is None:
+            return self._diagnose(tries, reach)
+        node, chosen = best
+        return self._place(pod, resolved, node, chosen)
+
+    # What holds for all nodes ------------------------------------------------------------------
+
+    def _problem(self, pod: PodInfo, claims: tuple[ResourceClaim, ...]) -> str:
+        for claim in claims:
+            name = f"resource claim {claim.metadata.namespace}/{claim.metadata.name}"
+            if claim.status.allocation is None:
+                if self._claims.is_in_flight(claim):
+                    return f"{name} is in the process of being allocated"
+                if missing := self._missing_class(claim):
+                    return missing
+            reserved = claim.status.reserved_for
+            if len(reserved) >= RESERVED_FOR_MAX and not is_reserved(pod.pod, claim):
+                return f"{name} is reserved for {len(reserved)} pods already, which is the most"
+        return ""
+
+    def _missing_class(self, claim: ResourceClaim) -> str:
+        for request in claim.spec.devices.requests or ():
+            if request.exactly is not None:
+                names = [(request.name, request.exactly.device_class_name)]
+            else:
+                names = [
+                    (f"{request.name}/{each.name}", each.device_class_name)
+                    for each in request.first_available
+                ]
+            for full_name, class_name in names:
+                if class_name not in self._devices.classes:
+                    return f"request {full_name}: device class {class_name} does not exist"
+        return ""
+
+    def _reach(self, claims: tuple[ResourceClaim, ...]) -> Reach:
+        allocated = [claim for claim in claims if claim.status.allocation is not None]
+        timeout = self._settings.binding_timeout_seconds
+        return Reach(
+            allocated,
+            self._clock.now() if allocated else None,
+            timeout if self._devices.features.binding_conditions else None,
+        )
+
+    # Choosing ----------------------------------------------------------------------------------
+
+    def _choose(self, pod: PodInfo, tries: Sequence[_Try]) -> tuple[NodeInfo, _Try] | None:
+        nominated = pod.pod.status.nominated_node_name
+        if nominated and (node := self._snapshot.nodes.get(nominated)) is not None:
+            for one in tries:
+                if one.fits(node):
+                    return node, one
+        if _prefers(pod):
+            # What the pod would like may be anywhere among the nodes that would do.
+            ranked = [
+                (one.worth(node), node, one)
+                for one in tries
+                for node in one.feasible(chain.from_iterable(one.tiers()))
+            ]
+            if not ranked:
+                return None
+            _, node, chosen = min(
+                ranked,
+                key=lambda each: (-score(pod, each[1]), each[0], -least_allocated(pod, each[1])),
+            )
+            return node, chosen
+        for one in tries:
+            for tier in one.tiers():
+                found = one.feasible(tier)
+                if found:
+                    return max(found, key=partial(_liking, pod)), one
+        return None
+
+    def in_turn(self) -> Iterator[NodeInfo]:
+        """All nodes, beginning elsewhere each time, so that all get their share of pods."""
+        nodes = list(self._snapshot.nodes.values())
+        start = self._turn % len(nodes) if nodes else 0
+        self._turn += self._settings.feasible_nodes_max
+        return chain(nodes[start:], nodes[:start])
+
+    def _place(
+        self, pod: PodInfo, claims: tuple[ResourceClaim, ...], node: NodeInfo, chosen: _Try
+    ) -> Placement:
+        results = chosen.allocate(node)
+        given = dict(
+            zip([claim.metadata.uid for claim in chosen.demand.claims], results, strict=True)
+        )
+        special = chosen.demand.special
+        return Placement(
+            pod,
+            node.name,
+            tuple([ClaimPlacement(claim, given.get(claim.metadata.uid)) for claim in claims]),
+            special,
+            results[-1] if special is not None else None,
+        )
+
+    # Saying no ---------------------------------------------------------------------------------
+
+    def _refuse(self, why: str, *, failed: bool = False) -> Refusal:
+        message = tell(len(self._snapshot.nodes), why)
+        return Refusal(message, frozenset({DYNAMIC_RESOURCES}), failed=failed)
+
+    def _diagnose(self, tries: Sequence[_Try], reach: Reach) -> Refusal:
+        rejections: dict[str, Rejection] = {}
+        for one in tries:
+            rejections.update(one.rejections(self._snapshot.nodes.values()))
+        return Refusal(
+            tell_nodes(len(self._snapshot.nodes), rejections),
+            frozenset(each.plugin for each in rejections.values()),
+            rejections,
+            misplaced=reach.misplaced,
+        )
+
+    # For a try ---------------------------------------------------------------------------------
+
+    def check(self, pod: PodInfo, demand: Demand) -> NodeCheck:
+        return self._feasibility.check(pod, ignored_resources=demand.served_resources)
+
+    def survey(self, demand: Demand) -> Survey | None:
+        return self._devices.survey(demand.claims) if demand.claims else None
+
+    def node(self, name: str) -> NodeInfo | None:
+        return self._snapshot.nodes.get(name)
+
+    @property
+    def feasible_nodes_max(self) -> int:
+        return self._settings.feasible_nodes_max
+
+
+class _Try:
+    """One pod, on the nodes on which it wants one and the same."""
+
+    def __init__(
+        self,
+        cycle: Cycle,
+        pod: PodInfo,
+        demand: Demand,
+        reach: Reach,
+        where: Callable[[NodeInfo], bool],
+    ) -> None:
+        self.demand = demand
+        self._cycle = cycle
+        self._reach = reach
+        self._where = where
+        self._check = cycle.check(pod, demand)
+        self._survey = cycle.survey(demand)
+
+    def tiers(self) -> Iterator[Iterable[NodeInfo]]:
+        """The nodes that devices allow, best first; those of one tier are equally good."""
+        survey = self._survey
+        if (names := self._names()) is not None:
+            yield self._known(name for name in names if survey is None or survey.fits(name))
+        elif survey is None:
+            yield self._cycle.in_turn()
+        else:
+            for _, tier in groupby(survey.ranked(), key=lambda ranked: ranked[0]):
+                yield self._known(chain.from_iterable(group.nodes for _, group in tier))
+
+    def _names(self) -> Iterable[str] | None:
+        """The only nodes worth asking about; None if all are."""
+        if (only := self._reach.only) is not None:
+            return (only,)
+        return self._check.candidates()
+
+    def _known(self, names: Iterable[str]) -> Iterator[NodeInfo]:
+        for name in names:
+            if (node := self._cycle.node(name)) is not None:
+                yield node
+
+    def feasible(self, nodes: Iterable[NodeInfo]) -> list[NodeInfo]:
+        """Nodes that would do, as many as it takes to choose from."""
+        found = []
+        enough = self._cycle.feasible_nodes_max
+        check = self._check.on
+        restricted = self._reach.restricts
+        for node in nodes:
+            if restricted and not self._reach.includes(node):
+                continue
+            if check(node) is None and self._where(node):
+                found.append(node)
+                if len(found) >= enough:
+                    break
+        return found
+
+    def fits(self, node: NodeInfo) -> bool:
+        """Whether this one node would do."""
+        if self._survey is not None and not self._survey.fits(node.name):
+            return False
+        return bool(self.feasible([node]))
+
+    def worth(self, node: NodeInfo) -> tuple[int, ...]:
+        """What devices make of a node on which the pod fits; less is better."""
+        return (self._survey.waste(node.name) or ()) if self._survey is not None else ()
+
+    def allocate(self, node: NodeInfo) -> tuple[AllocationResult, ...]:
+        """What the claims get on a node on which they fit."""
+        if self._survey is None:
+            return ()
+        answer = self._survey.on(node.name)
+        if not isinstance(answer, Allocation):
+            raise InternalError(f"claims that fit on node {node.name} do not fit there")
+        return answer.results
+
+    def rejections(self, nodes: Iterable[NodeInfo]) -> Iterator[tuple[str, Rejection]]:
+        """What every node says that this is about."""
+        devices = DeviceReasons(self._survey) if self._survey is not None else None
+        for node in nodes:
+            if not self._where(node):
+                continue
+            rejection = self._check.on(node)
+            if rejection is None and devices is not None:
+                rejection = devices.on(node.name)
+            if rejection is None and not self._reach.includes(node):
+                rejection = _NOT_AVAILABLE
+            if rejection is not None:
+                yield node.name, rejection
+
+
+def _liking(pod: PodInfo, node: NodeInfo) -> tuple[float, float]:
+    return score(pod, node), least_allocated(pod, node)
+
+
+def _prefers(pod: PodInfo) -> bool:
+    """Whether the pod says which of the nodes that would do it would like."""
+    spec = pod.pod.spec
+    affinity = spec.affinity
+    if affinity is not None and (
+        (affinity.node_affinity is not None and _preferred(affinity.node_affinity))
+        or (affinity.pod_affinity is not None and _preferred(affinity.pod_affinity))
+        or (affinity.pod_anti_affinity is not None and _preferred(affinity.pod_anti_affinity))
+    ):
+        return True
+    spread = spec.topology_spread_constraints
+    return any(each.when_unsatisfiable == "ScheduleAnyway" for each in spread)
+
+
+def _preferred(affinity: NodeAffinity | PodAffinity | PodAntiAffinity) -> bool:
+    return bool(affinity.preferred_during_scheduling_ignored_during_execution)
+
+
+def _rank(pod: PodInfo, node: NodeInfo, worth: tuple[int, ...]) -> tuple[object, ...]:
+    return (-score(pod, node), worth, -least_allocated(pod, node))
+
+
+def _anywhere(_node: NodeInfo) -> bool:
+    return True

@@ -1,0 +1,324 @@
+"""A scheduler: its parts put together, fed by watches, until it is told to stop.
+
+Pods are decided one after the other on one event loop, each by code that does not wait, so that
+every decision sees all earlier ones. What was decided counts at once: the pod as being on its node,
+its devices as taken. Writing it down goes on beside the next decisions; if that fails, what was
+counted is taken back and the pod is tried again.
+
+Upstream counterparts: scheduler.go, schedule_one.go and eventhandlers.go of pkg/scheduler.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from typing import Any, Final
+
+from dray.api.core import Namespace, Node, Pod
+from dray.api.features import DEFAULT_GATES, FeatureGates
+from dray.api.resource import DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice
+from dray.client import Client, EventRecorder, Informers
+from dray.clock import Clock
+from dray.entropy import Entropy
+from dray.errors import APIError, SchedulingError, TransportError
+from dray.scheduler.backoff import Backoff
+from dray.scheduler.binding import Binder
+from dray.scheduler.claims import Claims
+from dray.scheduler.cluster_events import (
+    ASSIGNED_POD,
+    DEVICE_CLASS,
+    RESOURCE_CLAIM,
+    RESOURCE_SLICE,
+    Action,
+    ClusterEvent,
+    node_event,
+    object_event,
+    pod_event,
+)
+from dray.scheduler.cycle import Cycle
+from dray.scheduler.devices import Devices
+from dray.scheduler.extended_resources import ExtendedResources
+from dray.scheduler.feasibility import Feasibility
+from dray.scheduler.hints import default_hints
+from dray.scheduler.making_room import MakingRoom
+from dray.scheduler.metrics import SchedulerMetrics
+from dray.scheduler.placement import Placement, Refusal
+from dray.scheduler.pod_claims import Unresolved, claim_names, resolve
+from dray.scheduler.pod_info import PodInfo
+from dray.scheduler.queue import SchedulingQueue
+from dray.scheduler.queued_pod import QueuedPod
+from dray.scheduler.reports import Reports
+from dray.scheduler.settings import SchedulerSettings
+from dray.scheduler.snapshot import Snapshot
+
+__all__ = ["Scheduler"]
+
+_log = logging.getLogger(__name__)
+
+_ENDED: Final = ("Succeeded", "Failed")
+
+UNSCHEDULABLE: Final = "Unschedulable"
+SCHEDULER_ERROR: Final = "SchedulerError"
+
+
+class Scheduler:
+    """Gives pods their nodes and claims their devices."""
+
+    def __init__(
+        self,
+        client: Client,
+        settings: SchedulerSettings | None = None,
+        *,
+        informers: Informers,
+        clock: Clock,
+        entropy: Entropy,
+        gates: FeatureGates = DEFAULT_GATES,
+    ) -> None:
+        """Somebody else runs the informers, which others may share."""
+        self._settings = settings = settings or SchedulerSettings()
+        self._informers = informers
+        self._clock = clock
+        self._events = EventRecorder(client, component=settings.name, clock=clock, entropy=entropy)
+        self._reports = Reports(client, self._events, clock)
+        self._metrics = SchedulerMetrics(settings.name)
+        self._snapshot = Snapshot()
+        self._devices = Devices(informers, gates, entropy, steps_max=settings.search_steps_max)
+        self._claims = Claims(informers.of(ResourceClaim), self._devices)
+        self._extended = ExtendedResources(
+            client, self._claims, self._devices, gates, clock, self._metrics
+        )
+        feasibility = Feasibility(self._snapshot)
+        self._cycle = Cycle(
+            self._snapshot,
+            feasibility,
+            self._claims,
+            self._devices,
+            self._extended,
+            settings,
+            clock,
+        )
+        self._binder = Binder(
+            client,
+            self._claims,
+            self._events,
+            clock,
+            binding_conditions=self._devices.features.binding_conditions,
+            binding_timeout_seconds=settings.binding_timeout_seconds,
+            special_claims=self._extended.store,
+        )
+        self._queue = SchedulingQueue(
+            clock=clock,
+            gate=self._gate,
+            hints=default_hints(claim_names),
+            backoff=Backoff(
+                initial_seconds=settings.backoff_seconds_first,
+                max_seconds=settings.backoff_seconds_max,
+            ),
+        )
+        self._making_room = MakingRoom(client, self._claims)
+        self._assumed: dict[str, Placement] = {}  # by uid: decided, and not heard of yet
+        self._slots = asyncio.Semaphore(settings.bindings_max)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._synced = asyncio.Event()
+        informers.of(Namespace).listen(self._hear_namespace)
+        informers.of(Node).listen(self._hear_node)
+        informers.of(Pod).listen(self._hear_pod)
+        self._claims.listen(self._hear_claim)
+        informers.of(ResourceSlice).listen(self._hear_slice)
+        informers.of(DeviceClass).listen(self._hear_class)
+        if self._devices.features.device_taint_rules:
+            informers.of(DeviceTaintRule).listen(self._hear_rule)
+
+    async def ready(self) -> None:
+        """Return once the scheduler knows what there is, and schedules."""
+        await self._synced.wait()
+
+    async def run(self) -> None:
+        """Schedule until cancelled. What is being written then is finished first."""
+        events = asyncio.ensure_future(self._events.run())
+        try:
+            await self._informers.synced()
+            self._synced.set()
+            while True:
+                await self._slots.acquire()
+                queued = await self._queue.pop()
+                self._schedule(queued)
+                # Others of this process have their turn, also while there is always a next pod.
+                await asyncio.sleep(0)
+        finally:
+            if self._tasks:
+                await asyncio.wait(self._tasks)
+            events.cancel()
+
+    def metrics(self) -> bytes:
+        """In Prometheus' format."""
+        queue = self._queue
+        return self._metrics.render(queue.counts(), queue.unschedulable_by_plugin(), queue.incoming)
+
+    # Deciding ----------------------------------------------------------------------------------
+
+    def _gate(self, pod: Pod) -> str | None:
+        """Why a pod may not be tried yet."""
+        if pod.spec.scheduling_gates:
+            names = [gate.name for gate in pod.spec.scheduling_gates]
+            return f"waiting for scheduling gates: {', '.join(names)}"
+        resolved = resolve(pod, self._claims.get)
+        return resolved.why if isinstance(resolved, Unresolved) else None
+
+    def _schedule(self, queued: QueuedPod) -> None:
+        began = self._clock.monotonic()
+        pod = queued.pod
+        if pod.metadata.deletion_timestamp is not None:
+            self._queue.done(queued)
+            self._slots.release()
+            return
+        info = PodInfo.of(pod)
+        outcome = self._cycle.attempt(info)
+        self._metrics.decided(self._clock.monotonic() - began)
+        if isinstance(outcome, Refusal):
+            self._spawn(self._refuse(queued, info, outcome, began))
+            return
+        self._snapshot.add_pod(info, outcome.node_name)
+        self._assumed[info.uid] = outcome
+        for each in outcome.claims:
+            if each.allocation is not None:
+                self._claims.reserve(each.allocated)
+        self._extended.reserve(outcome)
+        self._spawn(self._bind(queued, outcome, began))
+
+    async def _bind(self, queued: QueuedPod, placement: Placement, began: float) -> None:
+        pod = placement.pod.pod
+        try:
+            await self._binder.bind(placement)
+        except (APIError, TransportError, SchedulingError) as error:
+            self._take_back(placement)
+            await self._failed(queued, pod, str(error), began)
+        else:
+            self._queue.done(queued)
+            now = self._clock.monotonic()
+            self._metrics.attempted("scheduled", now - began)
+            since = queued.first_tried_at
+            self._metrics.scheduled(queued.attempts, now - (since if since is not None else began))
+            self._reports.bound(pod, placement.node_name)
+
+    def _take_back(self, placement: Placement) -> None:
+        """What was decided does not happen: others may have what was counted for it."""
+        uid = placement.pod.uid
+        if self._assumed.pop(uid, None) is not None:
+            self._snapshot.remove_pod(uid)
+        for each in placement.claims:
+            self._claims.release(each.claim)
+        self._extended.release(placement)
+        self._queue.move(ClusterEvent(ASSIGNED_POD, Action.DELETE, placement.pod.pod, None))
+
+    async def _failed(self, queued: QueuedPod, pod: Pod, why: str, began: float) -> None:
+        self._metrics.attempted("error", self._clock.monotonic() - began)
+        _log.info("pod %s/%s: %s", pod.metadata.namespace, pod.metadata.name, why)
+        self._queue.fail(queued)
+        await self._report(pod, SCHEDULER_ERROR, why)
+
+    async def _refuse(
+        self, queued: QueuedPod, info: PodInfo, refusal: Refusal, began: float
+    ) -> None:
+        if refusal.failed:
+            await self._failed(queued, info.pod, refusal.message, began)
+            return
+        self._metrics.attempted("unschedulable", self._clock.monotonic() - began)
+        room = await self._making_room.consider(info, refusal)
+        self._queue.reject(queued, refusal.plugins)
+        if room.victims:
+            self._metrics.preempted(len(room.victims))
+        for victim in room.victims:
+            self._reports.preempted(victim, info.pod, room.node_name)
+        message = f"{refusal.message} {room.message}" if room.message else refusal.message
+        await self._report(info.pod, UNSCHEDULABLE, message, nominated=room.nominated)
+
+    async def _report(
+        self, pod: Pod, reason: str, message: str, *, nominated: str | None = None
+    ) -> None:
+        try:
+            await self._reports.refused(pod, reason, message, nominated_node_name=nominated)
+        except (APIError, TransportError) as error:
+            # The next attempt tells again, if the pod is still there.
+            _log.debug("pod %s was not told: %s", pod.metadata.name, error)
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        self._slots.release()
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _log.error("an attempt ended by a mistake of the scheduler", exc_info=error)
+
+    # Hearing -----------------------------------------------------------------------------------
+
+    def _hear_pod(self, old: Pod | None, new: Pod | None) -> None:
+        was = old is not None and _runs(old)
+        if new is not None and _runs(new):
+            self._hear_running(old if was else None, new)
+            return
+        if was:
+            assert old is not None, "it ran"
+            self._assumed.pop(old.metadata.uid, None)
+            self._snapshot.remove_pod(old.metadata.uid)
+            self._queue.move(ClusterEvent(ASSIGNED_POD, Action.DELETE, old, None))
+        either = new if new is not None else old
+        assert either is not None, "something changed"
+        if either.spec.scheduler_name != self._settings.name:
+            return
+        if new is None or new.spec.node_name or new.status.phase in _ENDED:
+            self._queue.delete(either)
+        else:
+            self._queue.update(old, new)
+
+    def _hear_running(self, old: Pod | None, new: Pod) -> None:
+        uid = new.metadata.uid
+        if old is None:
+            if self._assumed.pop(uid, None) is None:
+                self._queue.delete(new)  # somebody else bound it
+            self._snapshot.add_pod(PodInfo.of(new), new.spec.node_name)
+            self._queue.move(ClusterEvent(ASSIGNED_POD, Action.ADD, None, new))
+            return
+        event = pod_event(old, new)
+        if event is not None:
+            self._snapshot.add_pod(PodInfo.of(new), new.spec.node_name)
+            self._queue.move(event)
+
+    def _hear_node(self, old: Node | None, new: Node | None) -> None:
+        if new is not None:
+            self._snapshot.apply_node(new)
+        elif old is not None:
+            self._snapshot.remove_node(old.metadata.name)
+        self._devices.hear_node(old, new)
+        event = node_event(old, new)
+        if event is not None:
+            self._queue.move(event)
+
+    def _hear_namespace(self, old: Namespace | None, new: Namespace | None) -> None:
+        if new is not None:
+            self._snapshot.apply_namespace(new)
+        elif old is not None:
+            self._snapshot.remove_namespace(old.metadata.name)
+
+    def _hear_claim(self, old: ResourceClaim | None, new: ResourceClaim | None) -> None:
+        self._queue.move(object_event(RESOURCE_CLAIM, old, new))
+
+    def _hear_slice(self, old: ResourceSlice | None, new: ResourceSlice | None) -> None:
+        self._queue.move(object_event(RESOURCE_SLICE, old, new))
+
+    def _hear_class(self, old: DeviceClass | None, new: DeviceClass | None) -> None:
+        self._queue.move(object_event(DEVICE_CLASS, old, new))
+
+    def _hear_rule(self, old: DeviceTaintRule | None, new: DeviceTaintRule | None) -> None:
+        """A rule changes devices, wherever they are published."""
+        either = new if new is not None else old
+        self._queue.move(ClusterEvent(RESOURCE_SLICE, Action.OTHER, either, either))
+
+
+def _runs(pod: Pod) -> bool:
+    """Whether a pod takes something of its node."""
+    return bool(pod.spec.node_name) and pod.status.phase not in _ENDED
