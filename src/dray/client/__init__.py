@@ -15,6 +15,7 @@ from dray.client._in_process import in_process
 from dray.client._informer import Informer
 from dray.client._informers import Informers
 from dray.client._kubeconfig import in_cluster, load_kubeconfig
+from dray.client._leader_election import LeaderElector
 from dray.client._tls import Trust
 from dray.client._transport import Call, Reply, StreamedReply, Transport
 from dray.client._watch import EventType, WatchEvent
@@ -29,6 +30,7 @@ __all__ = [
     "HTTPTransport",
     "Informer",
     "Informers",
+    "LeaderElector",
     "Listing",
     "PatchType",
     "Reply",
