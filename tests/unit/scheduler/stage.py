@@ -1,0 +1,236 @@
+"""A stage for a scheduler: a real API server, claims made from templates, a clock that stands."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+from dray.api.core import (
+    Container,
+    Node,
+    Pod,
+    PodCondition,
+    PodResourceClaim,
+    PodSpec,
+    ResourceRequirements,
+)
+from dray.api.core import ResourceClaim as ContainerClaim
+from dray.api.meta import ObjectMeta
+from dray.api.quantity import Quantity
+from dray.api.resource import (
+    CELDeviceSelector,
+    Device,
+    DeviceClaim,
+    DeviceClass,
+    DeviceClassSpec,
+    DeviceRequest,
+    DeviceSelector,
+    ExactDeviceRequest,
+    ResourceClaim,
+    ResourceClaimSpec,
+    ResourceClaimTemplate,
+    ResourceClaimTemplateSpec,
+    ResourcePool,
+    ResourceSlice,
+    ResourceSliceSpec,
+)
+from dray.client import Client
+from dray.entropy import SeededEntropy
+from dray.scheduler.scheduler import Scheduler
+from dray.scheduler.settings import SchedulerSettings
+from tests.unit.controllers.stage import Stage, Traffic
+
+__all__ = ["DRIVER", "SchedulerStage", "one_device", "requests"]
+
+DRIVER = "gpu.example.com"
+CLASS = "gpu"
+
+
+class SchedulerStage(Stage):
+    """A scheduler at work, and the controller that makes claims."""
+
+    def __init__(
+        self,
+        *names: str,
+        settings: SchedulerSettings | None = None,
+        second: bool = False,
+        **options: Any,
+    ) -> None:
+        """`second` has another scheduler do the same work at the same time, by mistake."""
+        super().__init__("resourceclaim-controller", *names, **options)
+        self._settings = settings or SchedulerSettings()
+        self._count = 2 if second else 1
+
+    async def __aenter__(self) -> Self:
+        await super().__aenter__()
+        self.schedulers = []
+        for number in range(self._count):
+            traffic = self.traffic if not number else Traffic(self.cluster.transport())
+            scheduler = Scheduler(
+                Client(traffic, clock=self.clock),
+                self._settings,
+                informers=self.informers,
+                clock=self.clock,
+                entropy=SeededEntropy(11 + number),
+                gates=self._gates,
+            )
+            self.schedulers.append(scheduler)
+            self.start(scheduler.run())
+        self.scheduler = self.schedulers[0]
+        await self.scheduler.ready()
+        await self.settle()
+        return self
+
+    # What there is -----------------------------------------------------------------------------
+
+    async def add_node(
+        self,
+        name: str,
+        *,
+        devices: int | Sequence[Device] = 0,
+        allocatable: Mapping[str, str] | None = None,
+        labels: Mapping[str, str] | None = None,
+    ) -> Node:
+        """A node that is ready, with so many devices, or with these."""
+        await self.cluster.add_node(name, labels=labels)
+        amounts = {"cpu": "4", "memory": "32Gi", "pods": "110", **(allocatable or {})}
+        status = {"allocatable": amounts, "capacity": amounts}
+        await self.client.patch(Node, name, {"status": status}, subresource="status")
+        node = await self.client.patch(Node, name, {"spec": {"taints": None}})
+        if isinstance(devices, int):
+            devices = [Device(name=f"gpu-{number}") for number in range(devices)]
+        if devices:
+            await self.add_slice(name, devices)
+        await self.settle()
+        return node
+
+    async def add_slice(self, node: str, devices: Sequence[Device]) -> ResourceSlice:
+        """Devices of a node."""
+        return await self.client.create(
+            ResourceSlice(
+                metadata=ObjectMeta(name=f"{node}-{DRIVER}"),
+                spec=ResourceSliceSpec(
+                    driver=DRIVER,
+                    pool=ResourcePool(name=node, generation=1, resource_slice_count=1),
+                    node_name=node,
+                    devices=tuple(devices),
+                ),
+            )
+        )
+
+    async def add_class(self, name: str = CLASS, **spec: Any) -> DeviceClass:
+        """A class of all devices of the driver."""
+        select = DeviceSelector(cel=CELDeviceSelector(expression=f'device.driver == "{DRIVER}"'))
+        return await self.client.create(
+            DeviceClass(
+                metadata=ObjectMeta(name=name),
+                spec=DeviceClassSpec(selectors=(select,), **spec),
+            )
+        )
+
+    async def add_template(self, name: str, *wanted: DeviceRequest) -> ResourceClaimTemplate:
+        """A template of claims; without requests, for one device."""
+        spec = ResourceClaimSpec(devices=DeviceClaim(requests=wanted or (one_device(),)))
+        return await self.client.create(
+            ResourceClaimTemplate(
+                metadata=ObjectMeta(name=name, namespace="default"),
+                spec=ResourceClaimTemplateSpec(spec=spec),
+            )
+        )
+
+    async def add_claim(self, name: str, *wanted: DeviceRequest) -> ResourceClaim:
+        """A claim that pods can share; without requests, for one device."""
+        spec = ResourceClaimSpec(devices=DeviceClaim(requests=wanted or (one_device(),)))
+        return await self.client.create(
+            ResourceClaim(metadata=ObjectMeta(name=name, namespace="default"), spec=spec)
+        )
+
+    async def add_pod(
+        self,
+        name: str,
+        *,
+        template: str = "",
+        claim: str = "",
+        resources: Mapping[str, str] | None = None,
+        settle: bool = True,
+        labels: Mapping[str, str] | None = None,
+        **spec: Any,
+    ) -> Pod:
+        """A pod with at most one claim."""
+        claims: tuple[PodResourceClaim, ...] = ()
+        if template:
+            claims = (PodResourceClaim(name="gpu", resource_claim_template_name=template),)
+        elif claim:
+            claims = (PodResourceClaim(name="gpu", resource_claim_name=claim),)
+        main = Container(
+            name="main",
+            image="registry.example/main:1",
+            resources=ResourceRequirements(
+                claims=tuple(ContainerClaim(name=each.name) for each in claims),
+                requests=requests(resources),
+                limits=requests(
+                    {key: value for key, value in (resources or {}).items() if "/" in key}
+                ),
+            ),
+        )
+        pod = await self.client.create(
+            Pod(
+                metadata=ObjectMeta(name=name, namespace="default", labels=dict(labels or {})),
+                spec=PodSpec(containers=(main,), resource_claims=claims, **spec),
+            )
+        )
+        if settle:
+            await self.settle()
+        return pod
+
+    # What became of it -------------------------------------------------------------------------
+
+    async def pod(self, name: str) -> Pod:
+        return await self.client.get(Pod, name, namespace="default")
+
+    async def node_of(self, name: str) -> str:
+        """Where a pod went; empty if nowhere."""
+        return (await self.pod(name)).spec.node_name
+
+    async def why_not(self, name: str) -> str:
+        """What a pod's condition says."""
+        conditions: tuple[PodCondition, ...] = (await self.pod(name)).status.conditions
+        return next((each.message for each in conditions if each.type == "PodScheduled"), "")
+
+    async def claims(self) -> tuple[ResourceClaim, ...]:
+        return (await self.client.list(ResourceClaim)).items
+
+    async def devices_in_use(self) -> list[tuple[str, str]]:
+        """Pool and device of everything that is allocated."""
+        return sorted(
+            (result.pool, result.device)
+            for claim in await self.claims()
+            if claim.status.allocation is not None
+            for result in claim.status.allocation.devices.results
+        )
+
+    async def end_pod(self, name: str, phase: str = "Succeeded") -> None:
+        """A pod is over, as its node would say."""
+        await self.client.patch(
+            Pod, name, {"status": {"phase": phase}}, namespace="default", subresource="status"
+        )
+        await self.settle()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await super().__aexit__(kind, error, traceback)
+        await asyncio.sleep(0)
+
+
+def one_device(name: str = "gpu", **fields: Any) -> DeviceRequest:
+    return DeviceRequest(name=name, exactly=ExactDeviceRequest(device_class_name=CLASS, **fields))
+
+
+def requests(amounts: Mapping[str, str] | None) -> dict[str, Quantity]:
+    return {name: Quantity.parse(amount) for name, amount in (amounts or {}).items()}

@@ -1,0 +1,168 @@
+"""Pods get nodes and claims get devices, whatever comes in between."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+from dray.api.core import Node, Pod
+from dray.api.resource import ResourceClaim
+from tests.unit.scheduler.stage import SchedulerStage, one_device
+
+
+def run(scenario: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(asyncio.wait_for(scenario, 20))
+
+
+def test_a_pod_goes_where_its_devices_are() -> None:
+    async def scenario() -> None:
+        async with SchedulerStage() as stage:
+            await stage.add_class()
+            await stage.add_template("one")
+            await stage.add_node("plain")
+            await stage.add_node("with-gpu", devices=1)
+            pod = await stage.add_pod("train", template="one")
+            assert await stage.node_of("train") == "with-gpu"
+            (claim,) = await stage.claims()
+            assert [one.uid for one in claim.status.reserved_for] == [pod.metadata.uid]
+            assert await stage.devices_in_use() == [("with-gpu", "gpu-0")]
+
+    run(scenario())
+
+
+def test_a_pod_that_does_not_fit_is_told_why_and_tried_when_that_changes() -> None:
+    async def scenario() -> None:
+        async with SchedulerStage() as stage:
+            await stage.add_class()
+            await stage.add_template("one")
+            await stage.add_node("node-1", devices=1)
+            await stage.add_pod("first", template="one")
+            await stage.add_pod("second", template="one")
+            assert not await stage.node_of("second")
+            why = await stage.why_not("second")
+            assert why.startswith("0/1 nodes are available: 1 cannot allocate all claims (")
+            assert "1 in use by default/first" in why
+            await stage.end_pod("first")
+            await stage.pass_time(2)
+            assert await stage.node_of("second") == "node-1"
+            assert len(await stage.devices_in_use()) == 1
+
+    run(scenario())
+
+
+def test_pods_that_come_at_once_never_get_the_same_device() -> None:
+    async def scenario() -> None:
+        async with SchedulerStage(second=True) as stage:
+            await stage.add_class()
+            await stage.add_template("one")
+            for number in range(3):
+                await stage.add_node(f"node-{number}", devices=4)
+            for number in range(12):
+                await stage.add_pod(f"pod-{number}", template="one", settle=False)
+            await stage.pass_time(30, steps=30)
+            used = await stage.devices_in_use()
+            assert len(used) == len(set(used)) == 12
+            assert all([await stage.node_of(f"pod-{number}") for number in range(12)])
+
+    run(scenario())
+
+
+def test_pods_share_a_claim_on_the_node_of_the_first() -> None:
+    async def scenario() -> None:
+        async with SchedulerStage() as stage:
+            await stage.add_class()
+            await stage.add_claim("shared")
+            for name in ("node-1", "node-2"):
+                await stage.add_node(name, devices=1)
+            for number in range(5):
+                await stage.add_pod(f"pod-{number}", claim="shared", settle=False)
+            await stage.pass_time(10, steps=10)
+            nodes = {await stage.node_of(f"pod-{number}") for number in range(5)}
+            assert len(nodes) == 1
+            assert "" not in nodes
+            (claim,) = await stage.claims()
+            assert len(claim.status.reserved_for) == 5
+
+    run(scenario())
+
+
+def test_a_claim_that_is_where_the_pod_cannot_go_gives_its_devices_back() -> None:
+    async def scenario() -> None:
+        async with SchedulerStage() as stage:
+            await stage.add_class()
+            await stage.add_claim("shared")
+            await stage.add_node("node-1", devices=1)
+            await stage.add_pod("first", claim="shared")
+            await stage.client.patch(Node, "node-1", {"spec": {"unschedulable": True}})
+            # Reserved for nobody any more, and still allocated: as a scheduler leaves it that died.
+            (claim,) = await stage.claims()
+            await stage.client.delete(Pod, "first", namespace="default", grace_period_seconds=0)
+            await stage.client.patch(
+                ResourceClaim,
+                "shared",
+                {"status": {"allocation": None, "reservedFor": None}},
+                namespace="default",
+                subresource="status",
+            )
+            await stage.client.patch(
+                ResourceClaim,
+                "shared",
+                {"status": {"allocation": claim.status.allocation}},
+                namespace="default",
+                subresource="status",
+            )
+            await stage.add_node("node-2", devices=1)
+            await stage.add_pod("second", claim="shared")
+            await stage.pass_time(5, steps=5)
+            assert await stage.node_of("second") == "node-2"
+
+    run(scenario())
+
+
+def test_a_pod_with_no_claims_needs_no_devices() -> None:
+    async def scenario() -> None:
+        async with SchedulerStage() as stage:
+            await stage.add_node("node-1", allocatable={"cpu": "1"})
+            await stage.add_pod("small", resources={"cpu": "600m"})
+            await stage.add_pod("large", resources={"cpu": "600m"})
+            assert await stage.node_of("small") == "node-1"
+            assert await stage.why_not("large") == "0/1 nodes are available: 1 Insufficient cpu."
+
+    run(scenario())
+
+
+def test_extended_resources_are_served_by_devices() -> None:
+    async def scenario() -> None:
+        async with SchedulerStage() as stage:
+            await stage.add_class(extended_resource_name="example.com/gpu")
+            await stage.add_node("node-1", devices=2)
+            await stage.add_pod("train", resources={"example.com/gpu": "2"})
+            pod = await stage.pod("train")
+            assert pod.spec.node_name == "node-1", await stage.why_not("train")
+            status = pod.status.extended_resource_claim_status
+            assert status is not None
+            (mapping,) = status.request_mappings or ()
+            assert (mapping.container_name, mapping.resource_name) == ("main", "example.com/gpu")
+            (claim,) = await stage.claims()
+            assert claim.metadata.name == status.resource_claim_name
+            assert len(await stage.devices_in_use()) == 2
+            await stage.add_pod("late", resources={"example.com/gpu": "1"})
+            assert not await stage.node_of("late")
+
+    run(scenario())
+
+
+def test_what_a_claim_asks_for_must_be_known() -> None:
+    async def scenario() -> None:
+        async with SchedulerStage() as stage:
+            await stage.add_template("one", one_device())
+            await stage.add_node("node-1", devices=1)
+            await stage.add_pod("train", template="one")
+            said = await stage.why_not("train")
+            assert "request gpu: device class gpu does not exist" in said
+            await stage.add_class()
+            await stage.pass_time(2)
+            assert await stage.node_of("train") == "node-1"
+
+    run(scenario())
