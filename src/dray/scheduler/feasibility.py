@@ -16,11 +16,13 @@ from collections.abc import Hashable, Sequence
 from typing import Final
 
 from dray.scheduler.filters.filter import Attempt, CountingTest, Filter, Rejection, Test
+from dray.scheduler.filters.inter_pod_affinity import InterPodAffinity
 from dray.scheduler.filters.node_affinity import CONFLICT, NodeAffinity, RequiredNodes
 from dray.scheduler.filters.node_name import NodeName
 from dray.scheduler.filters.node_ports import NodePorts
 from dray.scheduler.filters.node_resources_fit import NodeResourcesFit
 from dray.scheduler.filters.node_unschedulable import NodeUnschedulable
+from dray.scheduler.filters.pod_topology_spread import PodTopologySpread
 from dray.scheduler.filters.taint_toleration import TaintToleration
 from dray.scheduler.node_info import NodeInfo
 from dray.scheduler.pod_info import PodInfo
@@ -47,6 +49,8 @@ def default_filters() -> tuple[Filter, ...]:
         NodeAffinity(),
         NodePorts(),
         NodeResourcesFit(),
+        PodTopologySpread(),
+        InterPodAffinity(),
     )
 
 

@@ -62,6 +62,7 @@ class PodIndex:
         return self._groups
 
     def select(self, namespace: str, selector: Selector) -> Iterator[PodGroup]:
+        """The groups of a namespace that the selector means."""
         for group in self._groups.get(namespace, {}).values():
             if selector.matches(group.labels):
                 yield group

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from dray.api.core import (
     RESOURCE_CPU,
@@ -35,6 +35,7 @@ __all__ = [
     "SCORED_MEMORY_DEFAULT",
     "AffinityTerm",
     "HostPort",
+    "Labelled",
     "PodInfo",
     "read_selector",
     "read_term",
@@ -61,6 +62,16 @@ class HostPort(NamedTuple):
     address: str
 
 
+class Labelled(Protocol):
+    """A pod, or several that are alike."""
+
+    @property
+    def namespace(self) -> str: ...
+
+    @property
+    def labels(self) -> Mapping[str, str]: ...
+
+
 class AffinityTerm(NamedTuple):
     """Pods, and the node label whose value tells what counts as being in one place with them.
 
@@ -72,13 +83,15 @@ class AffinityTerm(NamedTuple):
     namespaces: frozenset[str]
     namespace_selector: Selector
 
-    def matches(self, pod: PodInfo, namespace_labels: Mapping[str, Mapping[str, str]]) -> bool:
-        """Whether the term means this pod; a namespace nobody has heard of has no labels."""
-        namespace = pod.namespace
-        return (
-            namespace in self.namespaces
-            or self.namespace_selector.matches(namespace_labels.get(namespace, {}))
-        ) and self.selector.matches(pod.labels)
+    def matches(self, pods: Labelled, namespaces: Mapping[str, Mapping[str, str]]) -> bool:
+        """Whether the term means these pods, given the labels of namespaces."""
+        return self.selector.matches(pods.labels) and self.reaches(pods.namespace, namespaces)
+
+    def reaches(self, namespace: str, namespaces: Mapping[str, Mapping[str, str]]) -> bool:
+        """Whether the term is about a namespace; one nobody has heard of has no labels."""
+        return namespace in self.namespaces or self.namespace_selector.matches(
+            namespaces.get(namespace, {})
+        )
 
 
 class PodInfo:

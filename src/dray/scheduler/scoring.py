@@ -57,13 +57,13 @@ def score(pod: PodInfo, node: NodeInfo) -> float:
     """What speaks for the node apart from its size: above zero for, below zero against."""
     total = 0
     if node.node.spec.taints:
-        total -= _TAINT_WEIGHT * unwelcome_taints(pod.pod, node.node)
+        total -= _TAINT_WEIGHT * _unwelcome_taints(pod.pod, node.node)
     if pod.pod.spec.affinity is not None:
-        total += _AFFINITY_WEIGHT * preferred_weight(pod.pod, node.node)
+        total += _AFFINITY_WEIGHT * _preferred_weight(pod.pod, node.node)
     return total
 
 
-def unwelcome_taints(pod: Pod, node: Node) -> int:
+def _unwelcome_taints(pod: Pod, node: Node) -> int:
     """How many taints advise against the node and are not tolerated."""
     tolerations = [
         each
@@ -76,7 +76,7 @@ def unwelcome_taints(pod: Pod, node: Node) -> int:
     )
 
 
-def preferred_weight(pod: Pod, node: Node) -> int:
+def _preferred_weight(pod: Pod, node: Node) -> int:
     """The weights of the preferred terms of node affinity that the node matches, together."""
     affinity = pod.spec.affinity
     if affinity is None or affinity.node_affinity is None:

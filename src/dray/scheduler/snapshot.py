@@ -12,6 +12,8 @@ because most clusters never ask. Upstream counterparts: the scheduler's cache an
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import count
+from typing import Final
 
 from dray.api.core import Namespace, Node
 from dray.scheduler.node_info import NodeInfo
@@ -19,6 +21,9 @@ from dray.scheduler.pod_index import PodIndex
 from dray.scheduler.pod_info import AffinityTerm, PodInfo
 
 __all__ = ["Snapshot"]
+
+# Shared by all snapshots, so that what is remembered of one is never taken for another.
+_versions: Final = count(1)
 
 
 class Snapshot:
@@ -29,6 +34,8 @@ class Snapshot:
         self.namespaces: dict[str, Mapping[str, str]] = {}  # their labels
         # How many pods on a node hold a term: other pods must look out for it.
         self.anti_affinity: dict[AffinityTerm, dict[str, int]] = {}
+        # New whenever a node comes, goes, or changes in the eyes of node-only filters.
+        self.places_version = next(_versions)
         self._pods: dict[str, tuple[PodInfo, str]] = {}
         self._waiting: dict[str, dict[str, PodInfo]] = {}  # by the node that is not there
         self._index: PodIndex | None = None
@@ -40,9 +47,13 @@ class Snapshot:
         name = node.metadata.name
         known = self.nodes.get(name)
         if known is not None:
+            place = known.place
             known.apply(node)
+            if known.place != place:
+                self.places_version = next(_versions)
             return
         self.nodes[name] = NodeInfo(node)
+        self.places_version = next(_versions)
         for info in self._waiting.pop(name, {}).values():
             self._settle(info, name)
 
@@ -55,6 +66,7 @@ class Snapshot:
         for info in pods.values():
             self._unsettle(info, name)
         del self.nodes[name]
+        self.places_version = next(_versions)
         if pods:
             self._waiting[name] = pods
 

@@ -43,6 +43,8 @@ class CountingTest(ABC):
     What it counted can be told of pods that come and go in thought, on a copy of the test.
     """
 
+    __slots__ = ()
+
     @abstractmethod
     def __call__(self, node: NodeInfo, /) -> Rejection | None: ...
 

@@ -19,12 +19,12 @@ from dray.scheduler.node_info import NodeInfo
 
 __all__ = ["CONFLICT", "NodeAffinity", "RequiredNodes"]
 
-CONFLICT: Final = Rejection("NodeAffinity", ("pod affinity terms conflict",), False)
+CONFLICT: Final = Rejection("NodeAffinity", ("pod affinity terms conflict",), resolvable=False)
 _NO_MATCH: Final = Rejection(
-    "NodeAffinity", ("node(s) didn't match Pod's node affinity/selector",), False
+    "NodeAffinity", ("node(s) didn't match Pod's node affinity/selector",), resolvable=False
 )
 _NOT_NAMED: Final = Rejection(
-    "NodeAffinity", ("node(s) didn't satisfy plugin(s) [NodeAffinity]",), False
+    "NodeAffinity", ("node(s) didn't satisfy plugin(s) [NodeAffinity]",), resolvable=False
 )
 _NAME_FIELD: Final = "metadata.name"
 

@@ -9,7 +9,9 @@ from dray.scheduler.node_info import NodeInfo
 
 __all__ = ["NodeName"]
 
-_OTHER_NODE: Final = Rejection("NodeName", ("node(s) didn't match the requested node name",), False)
+_OTHER_NODE: Final = Rejection(
+    "NodeName", ("node(s) didn't match the requested node name",), resolvable=False
+)
 
 
 class NodeName:

@@ -10,7 +10,7 @@ from dray.scheduler.node_info import NodeInfo
 __all__ = ["NodePorts"]
 
 _TAKEN: Final = Rejection(
-    "NodePorts", ("node(s) didn't have free ports for the requested pod ports",), True
+    "NodePorts", ("node(s) didn't have free ports for the requested pod ports",), resolvable=True
 )
 
 

@@ -12,7 +12,7 @@ from dray.scheduler.tolerations import tolerated
 
 __all__ = ["NodeUnschedulable"]
 
-_CORDONED: Final = Rejection("NodeUnschedulable", ("node(s) were unschedulable",), False)
+_CORDONED: Final = Rejection("NodeUnschedulable", ("node(s) were unschedulable",), resolvable=False)
 _TAINT: Final = Taint(key=TAINT_UNSCHEDULABLE, effect=TAINT_EFFECT_NO_SCHEDULE)
 
 

@@ -10,7 +10,9 @@ from dray.scheduler.tolerations import untolerated
 
 __all__ = ["TaintToleration"]
 
-_TAINTED: Final = Rejection("TaintToleration", ("node(s) had untolerated taint(s)",), False)
+_TAINTED: Final = Rejection(
+    "TaintToleration", ("node(s) had untolerated taint(s)",), resolvable=False
+)
 
 
 class TaintToleration:
