@@ -53,7 +53,7 @@ class WaitingPods:
                         self._put(queued, shelf, key, spots)
                 if interest.shape is not None:
                     shelf = self._by_shape.setdefault(listener, {})
-                    self._put(queued, shelf, interest.shape(queued.pod), spots)
+                    self._put(queued, shelf, _hashable(interest.shape(queued.pod), uid), spots)
 
     def remove(self, queued: QueuedPod) -> None:
         """Forget a pod that is in here."""
@@ -122,3 +122,12 @@ def _ask(pods: Pods, listener: Listener, event: ClusterEvent, woken: Pods) -> No
     for uid, queued in pods.items():
         if uid not in woken and (hint is None or hint(queued.pod, event)):
             woken[uid] = queued
+
+
+def _hashable(shape: Hashable, uid: str) -> Hashable:
+    """The shape; of a pod with members that dray does not know, which have no hash, the uid."""
+    try:
+        hash(shape)
+    except TypeError:
+        return uid
+    return shape

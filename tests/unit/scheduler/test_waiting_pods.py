@@ -70,6 +70,16 @@ def test_one_pod_answers_for_all_of_its_shape() -> None:
     assert hint.names == ["web-0", "db-0"]
 
 
+def test_a_shape_without_a_hash_is_that_of_one_pod() -> None:
+    hint = Asked("a", "b")
+    unhashable = Interest(EVERYTHING, hint, shape=lambda pod: ([pod.metadata.labels],))
+    waiting = WaitingPods(Interests({"Fit": {NODE: unhashable}}))
+    for name in ("a", "b"):
+        waiting.add(labelled(name, "x"), ["Fit"])
+    assert names(waiting.woken_by(node_added())) == ["a", "b"]
+    assert hint.names == ["a", "b"]
+
+
 def test_an_event_with_keys_asks_only_the_pods_that_have_them() -> None:
     hint = Asked("a", "b")
     interest = Interest(
