@@ -11,9 +11,12 @@ from typing import Final
 from dray.api.features import DEFAULT_GATES, FeatureGates
 from dray.client import Client, EventRecorder, Informers
 from dray.clock import Clock
+from dray.controllers.garbage_collection.controller import GarbageCollector
+from dray.controllers.jobs.controller import JobController
 from dray.controllers.node_lifecycle.controller import NodeLifecycleController
 from dray.controllers.reconciler import Context, Key, Reconciler
 from dray.controllers.replica_sets import ReplicaSetController
+from dray.controllers.resource_claims.controller import ResourceClaimController
 from dray.controllers.taint_eviction import TaintEvictionController
 from dray.entropy import Entropy
 from dray.errors import APIError, Conflict, TransportError
@@ -30,8 +33,11 @@ CRASH_SECONDS: Final = 5.0
 
 CONTROLLERS: Final[Mapping[str, Callable[[Context], Reconciler]]] = {
     ReplicaSetController.name: ReplicaSetController,
+    JobController.name: JobController,
     NodeLifecycleController.name: NodeLifecycleController,
     TaintEvictionController.name: TaintEvictionController,
+    ResourceClaimController.name: ResourceClaimController,
+    GarbageCollector.name: GarbageCollector,
 }
 """Every controller there is, by name."""
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self
 
@@ -15,6 +16,7 @@ from dray.api.features import DEFAULT_GATES, FeatureGates
 from dray.client import Call, Client, Informers, Reply, StreamedReply, Transport
 from dray.controllers.controllers import Controllers
 from dray.entropy import SeededEntropy
+from dray.errors import TransportError
 from dray.testing import FakeClock
 from dray.testing.cluster import Cluster
 
@@ -92,16 +94,19 @@ class Stage:
 
 
 class Traffic:
-    """A transport that counts what goes through it: `calls` by method and kind of thing.
+    """A transport that counts what goes through it, and can lose or hold up some of it.
 
-    `GET pods`, `PATCH pods/status`: neither names nor namespaces.
+    Calls are known by method and kind of thing: `GET pods`, `PATCH pods/status`.
     """
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self._answered = asyncio.Event()
+        self._held: dict[str, asyncio.Event] = {}
         self.pending_count = 0
+        self.pending_count_max = 0
         self.calls: Counter[str] = Counter()
+        self.lost: list[str] = []  # calls whose next answer does not arrive
 
     def writes(self) -> dict[str, int]:
         """What was written since the last time this was asked; events about objects left out."""
@@ -118,20 +123,58 @@ class Traffic:
         self._answered.clear()
         await self._answered.wait()
 
-    async def request(self, call: Call) -> Reply:
-        self.calls[_kind_of_call(call)] += 1
-        self.pending_count += 1
+    @contextmanager
+    def behind(self, resource: str) -> Iterator[None]:
+        """Meanwhile views of these things (`pods`) show nothing new."""
+        self._held[resource] = asyncio.Event()
         try:
-            return await self._transport.request(call)
+            yield
+        finally:
+            self._held.pop(resource).set()
+
+    async def request(self, call: Call) -> Reply:
+        kind = _kind_of_call(call)
+        self.calls[kind] += 1
+        self.pending_count += 1
+        self.pending_count_max = max(self.pending_count_max, self.pending_count)
+        try:
+            reply = await self._transport.request(call)
         finally:
             self.pending_count -= 1
             self._answered.set()
+        if kind in self.lost:
+            self.lost.remove(kind)
+            raise TransportError(f"{call}: the answer was lost")
+        return reply
 
     async def stream(self, call: Call) -> StreamedReply:
-        return await self._transport.stream(call)
+        stream = await self._transport.stream(call)
+        return _Delayed(stream, _kind_of_call(call).removeprefix("GET "), self._held)
 
     async def close(self) -> None:
         await self._transport.close()
+
+
+class _Delayed:
+    """A stream that may be held up."""
+
+    def __init__(
+        self, stream: StreamedReply, resource: str, held: Mapping[str, asyncio.Event]
+    ) -> None:
+        self._stream = stream
+        self._resource = resource
+        self._held = held
+        self.status = stream.status
+        self.headers = stream.headers
+
+    async def read(self) -> bytes:
+        chunk = await self._stream.read()
+        while self._resource in self._held:
+            await self._held[self._resource].wait()
+        return chunk
+
+    def close(self) -> None:
+        self._stream.close()
 
 
 def _kind_of_call(call: Call) -> str:

@@ -1,0 +1,147 @@
+"""Releases claims from pods that are done, and lets go of claims that nobody needs.
+
+The last consumer's end takes the allocation along; whoever comes next may get other devices, on
+another node. A claim that was allocated and never reserved is left alone. A claim that was made for
+a pod is deleted once that pod is done, and also when its end was seen, which upstream leaves to the
+garbage collector. What is written is based on the claim that was looked at: if that has changed,
+all is looked at again.
+
+Where the view has another pod of the consumer's name, or none, the server is asked before anything
+is taken away; upstream believes a view that has another
+(test_a_reservation_stays_while_the_view_still_has_the_pods_predecessor). Upstream counterpart:
+syncClaim in pkg/controller/resourceclaim.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+
+from dray.api.core import Pod
+from dray.api.meta import OwnerReference
+from dray.api.resource import ResourceClaim, ResourceClaimConsumerReference
+from dray.api.wire import replace
+from dray.client import Client
+from dray.controllers.resource_claims.generation import FINALIZER, owner_of
+from dray.controllers.resource_claims.views import Views, is_done
+from dray.errors import NotFound
+
+__all__ = ["Release"]
+
+
+class _Fate(Enum):
+    NEEDS_IT = auto()
+    DONE = auto()
+    REPLACED = auto()  # the view has another of its name: before or after it
+    UNKNOWN = auto()
+
+
+class Release:
+    """What is done about claims."""
+
+    def __init__(self, client: Client, views: Views) -> None:
+        self._client = client
+        self._views = views
+
+    def is_wanted(self, claim: ResourceClaim) -> bool:
+        """Whether there is, or may be, something to do about a claim."""
+        consumers = claim.status.reserved_for
+        if consumers:
+            namespace = claim.metadata.namespace
+            return any(
+                self._fate(namespace, consumer.name, consumer.uid) is not _Fate.NEEDS_IT
+                for consumer in consumers
+                if _is_pod(consumer)
+            )
+        if claim.metadata.deletion_timestamp is not None:
+            return FINALIZER in claim.metadata.finalizers
+        return self._owners_fate(claim) in (_Fate.DONE, _Fate.REPLACED)
+
+    async def release(self, claim: ResourceClaim) -> None:
+        """Take away what nobody needs any more."""
+        remaining = [
+            consumer
+            for consumer in claim.status.reserved_for
+            if not _is_pod(consumer) or await self._needs_it(claim, consumer)
+        ]
+        if len(remaining) < len(claim.status.reserved_for):
+            claim = await self._remove_consumers(claim, remaining)
+        elif (
+            not remaining
+            and claim.metadata.deletion_timestamp is not None
+            and FINALIZER in claim.metadata.finalizers
+        ):
+            if claim.status.allocation is not None:
+                status = replace(claim.status, allocation=None)
+                claim = await self._client.update_status(replace(claim, status=status))
+            claim = await self._remove_finalizer(claim)
+        if not remaining and claim.metadata.deletion_timestamp is None:
+            await self._delete_generated(claim)
+
+    # Private -----------------------------------------------------------------------------------
+
+    async def _remove_consumers(
+        self, claim: ResourceClaim, remaining: list[ResourceClaimConsumerReference]
+    ) -> ResourceClaim:
+        status = replace(claim.status, reserved_for=tuple(remaining))
+        if not remaining and FINALIZER in claim.metadata.finalizers:
+            status = replace(status, allocation=None)
+        claim = await self._client.update_status(replace(claim, status=status))
+        if claim.status.allocation is None and FINALIZER in claim.metadata.finalizers:
+            claim = await self._remove_finalizer(claim)
+        return claim
+
+    async def _remove_finalizer(self, claim: ResourceClaim) -> ResourceClaim:
+        metadata = claim.metadata
+        others = tuple(each for each in metadata.finalizers if each != FINALIZER)
+        return await self._client.update(
+            replace(claim, metadata=replace(metadata, finalizers=others))
+        )
+
+    async def _delete_generated(self, claim: ResourceClaim) -> None:
+        """Delete a claim whose pod is done: the pod itself may stay for long."""
+        owner = owner_of(claim)
+        # A pod that is unknown may not be known yet. If it is gone, its claims are collected.
+        if owner is None or self._owners_fate(claim) is _Fate.UNKNOWN:
+            return
+        if not await self._needs_it(claim, owner):
+            metadata = claim.metadata
+            await self._client.delete(
+                ResourceClaim,
+                metadata.name,
+                namespace=metadata.namespace,
+                uid=metadata.uid,
+                resource_version=metadata.resource_version,
+            )
+
+    def _owners_fate(self, claim: ResourceClaim) -> _Fate:
+        owner = owner_of(claim)
+        if owner is None:
+            return _Fate.NEEDS_IT  # it is no pod's, and stays
+        return self._fate(claim.metadata.namespace, owner.name, owner.uid)
+
+    def _fate(self, namespace: str, name: str, uid: str) -> _Fate:
+        pod = self._views.pods.get(name, namespace)
+        if pod is not None and pod.metadata.uid == uid:
+            return _Fate.DONE if is_done(pod) else _Fate.NEEDS_IT
+        if self._views.is_deleted(uid):
+            return _Fate.DONE
+        return _Fate.UNKNOWN if pod is None else _Fate.REPLACED
+
+    async def _needs_it(
+        self, claim: ResourceClaim, whose: ResourceClaimConsumerReference | OwnerReference
+    ) -> bool:
+        """Whether a pod may still use the claim: as the view says, or else the server."""
+        namespace = claim.metadata.namespace
+        fate = self._fate(namespace, whose.name, whose.uid)
+        if fate in (_Fate.NEEDS_IT, _Fate.DONE):
+            return fate is _Fate.NEEDS_IT
+        try:
+            pod = await self._client.get(Pod, whose.name, namespace=namespace)
+        except NotFound:
+            return False
+        return pod.metadata.uid == whose.uid and not is_done(pod)
+
+
+def _is_pod(consumer: ResourceClaimConsumerReference) -> bool:
+    """What others need cannot be told: their reservations are kept."""
+    return consumer.resource == "pods" and not consumer.api_group
