@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dray.client._client import Client, Listing, PatchType
 from dray.client._config import Config, connect
+from dray.client._custom_kinds import custom_kind
 from dray.client._event_recorder import EventRecorder
 from dray.client._http import HTTPTransport
 from dray.client._in_process import in_process
@@ -40,6 +41,7 @@ __all__ = [
     "WatchEvent",
     "WorkQueue",
     "connect",
+    "custom_kind",
     "in_cluster",
     "in_process",
     "load_kubeconfig",

@@ -194,9 +194,9 @@ class Client:
         )
         return await self._do(task, type(obj))
 
-    async def update(self, obj: T) -> T:
+    async def update(self, obj: T, *, subresource: str = "") -> T:
         """Replace an object. With a resourceVersion in it: raises Conflict if it has changed."""
-        return await self._put(obj, "")
+        return await self._put(obj, subresource)
 
     async def update_status(self, obj: T) -> T:
         """Replace the status of an object and nothing else."""

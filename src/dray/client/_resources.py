@@ -10,7 +10,7 @@ from dray.api.meta import Object
 from dray.api.scheme import Kind, Version
 from dray.errors import BadRequest, ConfigurationError, quote
 
-__all__ = ["check_name", "namespace_for", "path_of", "resource_of"]
+__all__ = ["add_resource", "check_name", "namespace_for", "path_of", "resource_of"]
 
 
 def resource_of(type_: type[Any]) -> Kind:
@@ -22,6 +22,11 @@ def resource_of(type_: type[Any]) -> Kind:
             "it takes the types of dray.api in the newest version of each"
         )
     return kind
+
+
+def add_resource(type_: type[Any], kind: Kind) -> None:
+    """Have a type stand for a kind that the scheme does not know."""
+    _BY_TYPE[type_] = kind
 
 
 def path_of(
