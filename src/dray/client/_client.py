@@ -281,9 +281,14 @@ class Client:
         namespace: str = "",
         label_selector: str = "",
         field_selector: str = "",
+        propagation_policy: str = "",
     ) -> None:
         """Delete all objects that match, of one namespace where the kind has namespaces."""
-        query = _present(labelSelector=label_selector, fieldSelector=field_selector)
+        query = _present(
+            labelSelector=label_selector,
+            fieldSelector=field_selector,
+            propagationPolicy=propagation_policy,
+        )
         task = _Task(resource_of(kind), "DELETE", namespace, query=query, collection=True)
         namespace_for(task.kind, namespace, required=True)
         await self._send(task)

@@ -13,6 +13,7 @@ from dray.client import Client, EventRecorder, Informers
 from dray.clock import Clock
 from dray.controllers.garbage_collection.controller import GarbageCollector
 from dray.controllers.jobs.controller import JobController
+from dray.controllers.namespaces.controller import NamespaceController
 from dray.controllers.node_lifecycle.controller import NodeLifecycleController
 from dray.controllers.reconciler import Context, Key, Reconciler
 from dray.controllers.replica_sets import ReplicaSetController
@@ -38,6 +39,7 @@ CONTROLLERS: Final[Mapping[str, Callable[[Context], Reconciler]]] = {
     TaintEvictionController.name: TaintEvictionController,
     ResourceClaimController.name: ResourceClaimController,
     GarbageCollector.name: GarbageCollector,
+    NamespaceController.name: NamespaceController,
 }
 """Every controller there is, by name."""
 
