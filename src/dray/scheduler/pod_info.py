@@ -36,9 +36,9 @@ __all__ = [
     "AffinityTerm",
     "HostPort",
     "Labelled",
+    "Leaning",
     "PodInfo",
     "read_selector",
-    "read_term",
     "whole_units",
 ]
 
@@ -94,6 +94,13 @@ class AffinityTerm(NamedTuple):
         )
 
 
+class Leaning(NamedTuple):
+    """A term, and how much it matters: above zero to be near, below zero to be far."""
+
+    term: AffinityTerm
+    weight: int
+
+
 class PodInfo:
     """One pod, as filters and scores ask about it."""
 
@@ -102,6 +109,7 @@ class PodInfo:
         "anti_affinity_terms",
         "host_ports",
         "labels",
+        "leanings",
         "name",
         "namespace",
         "placement_key",
@@ -125,9 +133,10 @@ class PodInfo:
     scored_cpu: int
     scored_memory: int
     host_ports: tuple[HostPort, ...]
-    # The required ones; what a pod merely prefers is read where it is scored.
+    # The required terms, and then what the pod merely prefers.
     affinity_terms: tuple[AffinityTerm, ...]
     anti_affinity_terms: tuple[AffinityTerm, ...]
+    leanings: tuple[Leaning, ...]
     # Equal for pods between which no filter that looks at the node alone can tell.
     placement_key: Hashable
 
@@ -149,11 +158,11 @@ class PodInfo:
         affinity = spec.affinity
         if affinity is None:
             info.affinity_terms = info.anti_affinity_terms = ()
+            info.leanings = ()
             required = None
         else:
-            info.affinity_terms, info.anti_affinity_terms = _required_terms(
-                affinity, metadata.namespace
-            )
+            near, far, leanings = _pod_terms(affinity, metadata.namespace)
+            info.affinity_terms, info.anti_affinity_terms, info.leanings = near, far, leanings
             nodes = affinity.node_affinity
             required = nodes and nodes.required_during_scheduling_ignored_during_execution
         selected = tuple(spec.node_selector.items()) if spec.node_selector else ()
@@ -260,24 +269,36 @@ def _take_ports(found: list[HostPort], container: Container) -> None:
 Terms = tuple[AffinityTerm, ...]
 
 
-def _required_terms(affinity: Affinity, namespace: str) -> tuple[Terms, Terms]:
-    near, far = affinity.pod_affinity, affinity.pod_anti_affinity
-    return (
-        _read_terms(near.required_during_scheduling_ignored_during_execution, namespace)
-        if near is not None
-        else (),
-        _read_terms(far.required_during_scheduling_ignored_during_execution, namespace)
-        if far is not None
-        else (),
-    )
+def _pod_terms(affinity: Affinity, namespace: str) -> tuple[Terms, Terms, tuple[Leaning, ...]]:
+    """What must be near, what must be far, and what is preferred.
+
+    Nobody here looks at matchLabelKeys: they are in the selectors already when a pod is stored.
+    """
+    near: Terms = ()
+    far: Terms = ()
+    leanings: list[Leaning] = []
+    if affinity.pod_affinity is not None:
+        pods = affinity.pod_affinity
+        near = _read_terms(pods.required_during_scheduling_ignored_during_execution, namespace)
+        leanings += (
+            Leaning(_read_term(each.pod_affinity_term, namespace), each.weight)
+            for each in pods.preferred_during_scheduling_ignored_during_execution
+        )
+    if affinity.pod_anti_affinity is not None:
+        others = affinity.pod_anti_affinity
+        far = _read_terms(others.required_during_scheduling_ignored_during_execution, namespace)
+        leanings += (
+            Leaning(_read_term(each.pod_affinity_term, namespace), -each.weight)
+            for each in others.preferred_during_scheduling_ignored_during_execution
+        )
+    return near, far, tuple(leanings)
 
 
 def _read_terms(terms: Iterable[PodAffinityTerm], namespace: str) -> Terms:
-    """The terms of a pod in the namespace; its matchLabelKeys are in the selectors already."""
-    return tuple(read_term(term, namespace) for term in terms)
+    return tuple(_read_term(term, namespace) for term in terms)
 
 
-def read_term(term: PodAffinityTerm, namespace: str) -> AffinityTerm:
+def _read_term(term: PodAffinityTerm, namespace: str) -> AffinityTerm:
     namespaces = term.namespaces
     if not namespaces and term.namespace_selector is None:
         namespaces = (namespace,)

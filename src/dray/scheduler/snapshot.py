@@ -11,16 +11,20 @@ because most clusters never ask. Upstream counterparts: the scheduler's cache an
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 from typing import Final
 
 from dray.api.core import Namespace, Node
 from dray.scheduler.node_info import NodeInfo
 from dray.scheduler.pod_index import PodIndex
-from dray.scheduler.pod_info import AffinityTerm, PodInfo
+from dray.scheduler.pod_info import Leaning, PodInfo
+from dray.scheduler.term_index import TermIndex
 
 __all__ = ["Snapshot"]
+
+# How much a required term of a pod that is placed matters to the score of others, as upstream.
+REQUIRED_WEIGHT: Final = 1
 
 # Shared by all snapshots, so that what is remembered of one is never taken for another.
 _versions: Final = count(1)
@@ -32,8 +36,9 @@ class Snapshot:
     def __init__(self) -> None:
         self.nodes: dict[str, NodeInfo] = {}  # in the order in which they came
         self.namespaces: dict[str, Mapping[str, str]] = {}  # their labels
-        # How many pods on a node hold a term: other pods must look out for it.
-        self.anti_affinity: dict[AffinityTerm, dict[str, int]] = {}
+        # What pods on nodes ask of others: whom to keep away, and whom they would like to be near.
+        self.anti_affinity = TermIndex()
+        self.leanings = TermIndex()
         # New whenever a node comes, goes, or changes in the eyes of node-only filters.
         self.places_version = next(_versions)
         self._pods: dict[str, tuple[PodInfo, str]] = {}
@@ -130,21 +135,31 @@ class Snapshot:
 
     def _settle(self, info: PodInfo, node_name: str) -> None:
         self.nodes[node_name].add_pod(info)
-        if info.anti_affinity_terms:
-            for term in info.anti_affinity_terms:
-                holders = self.anti_affinity.setdefault(term, {})
-                holders[node_name] = holders.get(node_name, 0) + 1
         if self._index is not None:
             self._index.add(info, node_name)
+        if info.pod.spec.affinity is not None:
+            for leaning in _repulsions(info):
+                self.anti_affinity.add(leaning, node_name)
+            for leaning in _attractions(info):
+                self.leanings.add(leaning, node_name)
 
     def _unsettle(self, info: PodInfo, node_name: str) -> None:
         self.nodes[node_name].remove_pod(info)
-        for term in info.anti_affinity_terms:
-            holders = self.anti_affinity[term]
-            holders[node_name] -= 1
-            if not holders[node_name]:
-                del holders[node_name]
-                if not holders:
-                    del self.anti_affinity[term]
         if self._index is not None:
             self._index.remove(info, node_name)
+        if info.pod.spec.affinity is not None:
+            for leaning in _repulsions(info):
+                self.anti_affinity.remove(leaning, node_name)
+            for leaning in _attractions(info):
+                self.leanings.remove(leaning, node_name)
+
+
+def _repulsions(info: PodInfo) -> Iterable[Leaning]:
+    return (Leaning(term, -REQUIRED_WEIGHT) for term in info.anti_affinity_terms)
+
+
+def _attractions(info: PodInfo) -> Iterable[Leaning]:
+    """What a pod prefers, and what it needed to be near: it will like more of that."""
+    yield from info.leanings
+    for term in info.affinity_terms:
+        yield Leaning(term, REQUIRED_WEIGHT)

@@ -7,7 +7,14 @@ from typing import TypeAlias
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dray.api.core import Affinity, Namespace, PodAffinityTerm, PodAntiAffinity
+from dray.api.core import (
+    Affinity,
+    Namespace,
+    PodAffinity,
+    PodAffinityTerm,
+    PodAntiAffinity,
+    WeightedPodAffinityTerm,
+)
 from dray.api.labels import Selector
 from dray.api.meta import LabelSelector, ObjectMeta
 from dray.api.wire import Time
@@ -17,7 +24,13 @@ from tests.unit.scheduler.builders import info, node, snapshot
 
 TERM = PodAffinityTerm(topology_key="zone", label_selector=LabelSelector())
 APART = Affinity(
-    pod_anti_affinity=PodAntiAffinity(required_during_scheduling_ignored_during_execution=(TERM,))
+    pod_affinity=PodAffinity(
+        required_during_scheduling_ignored_during_execution=(TERM,),
+        preferred_during_scheduling_ignored_during_execution=(
+            WeightedPodAffinityTerm(weight=7, pod_affinity_term=TERM),
+        ),
+    ),
+    pod_anti_affinity=PodAntiAffinity(required_during_scheduling_ignored_during_execution=(TERM,)),
 )
 
 
@@ -117,7 +130,8 @@ def _tell(cluster: Snapshot) -> object:
             name: (sorted(each.pods), each.requested.get("cpu", 0), each.scored_cpu)
             for name, each in cluster.nodes.items()
         },
-        cluster.anti_affinity,
+        {each.leaning: each.counts for each in cluster.anti_affinity},
+        {each.leaning: each.counts for each in cluster.leanings},
         sorted(
             (sorted(group.labels.items()), group.terminating, sorted(group.counts.items()))
             for group in cluster.index.select("default", everything)

@@ -44,9 +44,8 @@ class InterPodAffinity:
     def prepare(self, attempt: Attempt) -> Test | None:
         pod, snapshot = attempt.pod, attempt.snapshot
         kept_away = TopologyCounts()
-        for term, holders in snapshot.anti_affinity.items():
-            if term.matches(pod, snapshot.namespaces):
-                kept_away.count(term.topology_key, holders, snapshot.nodes)
+        for leaning, counts in snapshot.anti_affinity.meaning(pod, snapshot.namespaces):
+            kept_away.count(leaning.term.topology_key, counts, snapshot.nodes)
         if not (kept_away or pod.affinity_terms or pod.anti_affinity_terms):
             return None
         near, far = TopologyCounts(), TopologyCounts()
@@ -63,19 +62,22 @@ class InterPodAffinity:
 
 
 class TopologyCounts(dict[str, dict[str, int]]):
-    """How many there are, by the key of a node label and then by its value; zeros are not kept."""
+    """How many there are, by the key of a node label and then by its value."""
 
-    def count(self, key: str, counts: Mapping[str, int], nodes: Mapping[str, NodeInfo]) -> None:
-        """Add what is counted by node, all of it above zero."""
+    def count(
+        self, key: str, counts: Mapping[str, int], nodes: Mapping[str, NodeInfo], weight: int = 1
+    ) -> None:
+        """Add what is counted by node; weights of both signs may add up to zeros that are kept."""
         values = self.get(key, {})
         for name, number in counts.items():
             value = nodes[name].labels.get(key)
             if value is not None:
-                values[value] = values.get(value, 0) + number
+                values[value] = values.get(value, 0) + weight * number
         if values:
             self[key] = values
 
     def change(self, key: str, value: str, by: int) -> None:
+        """Add to one number; what comes to nothing is forgotten."""
         values = self.setdefault(key, {})
         number = values.get(value, 0) + by
         if number:
@@ -95,6 +97,10 @@ class TopologyCounts(dict[str, dict[str, int]]):
     def touch(self, labels: Mapping[str, str]) -> bool:
         """Whether anything was counted where a node with these labels is."""
         return any(labels.get(key) in values for key, values in self.items())
+
+    def total(self, labels: Mapping[str, str]) -> int:
+        """All that was counted where a node with these labels is."""
+        return sum(values.get(labels.get(key, ""), 0) for key, values in self.items())
 
     def clone(self) -> TopologyCounts:
         return TopologyCounts({key: values.copy() for key, values in self.items()})

@@ -32,7 +32,7 @@ from dray.scheduler.pod_info import PodInfo, read_selector
 from dray.scheduler.snapshot import Snapshot
 from dray.scheduler.tolerations import untolerated
 
-__all__ = ["Constraint", "PodTopologySpread", "count_pods", "eligible_nodes", "read_constraints"]
+__all__ = ["Constraint", "EligibleNodes", "PodTopologySpread", "count_pods", "read_constraints"]
 
 _UNEVEN: Final = Rejection(
     "PodTopologySpread", ("node(s) didn't match pod topology spread constraints",), resolvable=True
@@ -73,7 +73,7 @@ class PodTopologySpread:
     static: Final = False
 
     def __init__(self) -> None:
-        self._remembered: OrderedDict[Hashable, tuple[int, tuple[Eligible, ...]]] = OrderedDict()
+        self._eligible = EligibleNodes()
 
     def prepare(self, attempt: Attempt) -> Test | None:
         pod, snapshot = attempt.pod, attempt.snapshot
@@ -82,7 +82,7 @@ class PodTopologySpread:
         constraints = read_constraints(pod, DO_NOT_SCHEDULE)
         if not constraints:
             return None
-        eligible = self._eligible(pod, constraints, snapshot)
+        eligible = self._eligible.of(pod, constraints, snapshot)
         tallies = [
             _Tally(
                 constraint,
@@ -94,16 +94,23 @@ class PodTopologySpread:
         ]
         return _Test(pod.namespace, tallies)
 
-    def _eligible(
+
+class EligibleNodes:
+    """The nodes over which constraints count, remembered until a node changes: pods change none."""
+
+    def __init__(self) -> None:
+        self._remembered: OrderedDict[Hashable, tuple[int, tuple[Eligible, ...]]] = OrderedDict()
+
+    def of(
         self, pod: PodInfo, constraints: tuple[Constraint, ...], snapshot: Snapshot
     ) -> tuple[Eligible, ...]:
-        """Which nodes count does not change with every pod; remembered until a node changes."""
+        """For each constraint the nodes that count."""
         key = (pod.placement_key, tuple(each.scope for each in constraints))
         known = self._remembered.get(key)
         if known is not None and known[0] == snapshot.places_version:
             self._remembered.move_to_end(key)
             return known[1]
-        found = eligible_nodes(pod, constraints, snapshot.nodes.values())
+        found = _eligible_nodes(pod, constraints, snapshot.nodes.values())
         self._remembered[key] = (snapshot.places_version, found)
         self._remembered.move_to_end(key)
         if len(self._remembered) > REMEMBERED_SHAPES_MAX:
@@ -139,14 +146,9 @@ def _read(constraint: TopologySpreadConstraint, labels: Mapping[str, str]) -> Co
     )
 
 
-def eligible_nodes(
-    pod: PodInfo,
-    constraints: tuple[Constraint, ...],
-    nodes: Iterable[NodeInfo],
-    *,
-    all_keys: bool = True,
+def _eligible_nodes(
+    pod: PodInfo, constraints: tuple[Constraint, ...], nodes: Iterable[NodeInfo]
 ) -> tuple[Eligible, ...]:
-    """For each constraint the nodes over which it counts."""
     found: tuple[dict[str, str], ...] = tuple({} for _ in constraints)
     required = RequiredNodes(pod.pod)
     any_affinity = any(each.affinity_counts for each in constraints) and not required.trivial
@@ -154,18 +156,15 @@ def eligible_nodes(
     tolerations = pod.pod.spec.tolerations
     for node in nodes:
         labels = node.labels
-        if all_keys and not all(each.key in labels for each in constraints):
+        if not all(each.key in labels for each in constraints):
             continue
         unmatched = any_affinity and not required.match(node.node)
         tainted = any_taints and untolerated(node.node.spec.taints, tolerations) is not None
         for constraint, values in zip(constraints, found, strict=True):
-            value = labels.get(constraint.key)
-            if (
-                value is not None
-                and not (unmatched and constraint.affinity_counts)
-                and not (tainted and constraint.taints_count)
+            if not (unmatched and constraint.affinity_counts) and not (
+                tainted and constraint.taints_count
             ):
-                values[node.name] = value
+                values[node.name] = labels[constraint.key]
     return found
 
 
