@@ -18,7 +18,7 @@ from dray.api.names import dns_subdomain
 from dray.api.wire import Time, replace
 from dray.clock import Clock
 
-__all__ = ["Correlated", "Correlator", "event_name"]
+__all__ = ["Correlated", "Correlator", "SpamFilter", "event_name"]
 
 # Upstream's: objects that are remembered.
 REMEMBERED_MAX: Final = 4096
@@ -70,13 +70,13 @@ class Correlator:
         self._clock = clock
         self._similar: _Remembered[_Similar] = _Remembered()
         self._seen: _Remembered[_Seen] = _Remembered()
-        self._buckets: _Remembered[_Bucket] = _Remembered()
+        self._spam = SpamFilter(clock)
 
     def correlate(self, event: Event) -> Correlated | None:
         """What to write of an event, or None if there have been too many."""
         event, key = self._combine(event)
         correlated = self._observe(event, key)
-        return correlated if self._allow(event) else None
+        return correlated if self._spam.allows(event) else None
 
     def stored(self, event: Event) -> None:
         """An event is now stored like this."""
@@ -120,7 +120,16 @@ class Correlator:
         self._seen.put(key, _seen(event))
         return Correlated(event, patch)
 
-    def _allow(self, event: Event) -> bool:
+
+class SpamFilter:
+    """Hears a source out about an object, to a point."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._buckets: _Remembered[_Bucket] = _Remembered()
+
+    def allows(self, event: Event) -> bool:
+        """Whether this is not one too many."""
         now = self._clock.monotonic()
         key = _spam_key(event)
         bucket = self._buckets.get(key) or _Bucket(BURST, now)

@@ -1,40 +1,38 @@
 """Says in events what happened to objects, without ever getting in anybody's way.
 
-`record` notes an event and returns; `run` writes what was noted. What cannot be written is tried
-again for a while; what piles up meanwhile is bounded, and the oldest goes first. Repetitions are
-counted in one event, as upstream does. Upstream counterpart: client-go tools/record.
+`record` notes an event and returns; `run` writes what was noted, several at a time. Repetitions are
+counted in one event, in either of upstream's two ways: as agents and most controllers do, or, with
+`series`, as the scheduler does, whose events also say what was done (`action`) and what else it was
+done with (`related`). Upstream counterparts: client-go tools/record and tools/events.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections import deque
 from datetime import UTC, datetime
 from typing import Final
 
 from dray.api.core import Event, EventSource, ObjectReference
 from dray.api.meta import Object, ObjectMeta
-from dray.api.wire import Time
-from dray.client._client import Client, PatchType
-from dray.client._correlator import Correlated, Correlator, event_name
+from dray.api.wire import MicroTime, Time
+from dray.client._client import Client
+from dray.client._correlator import Correlator, event_name
+from dray.client._event_series import SeriesCorrelator
+from dray.client._event_writer import EventWriter
 from dray.clock import Clock
 from dray.entropy import Entropy
-from dray.errors import AlreadyExists, APIError, NotFound, TransportError, shorten
 
 __all__ = ["EventRecorder"]
 
-_log = logging.getLogger(__name__)
-
-# Upstream's: events that wait to be written.
-QUEUED_MAX: Final = 1000
-
-# Upstream's: how often, and how far apart, an event is tried while no server answers.
-TRIES_MAX: Final = 12
-RETRY_SECONDS: Final = 10.0
-
 # What a driver says may be a whole log; readers of events want a sentence.
 MESSAGE_CHARACTERS_MAX: Final = 16 * 1024
+
+# What servers take in an event of the newer sort, in bytes.
+NOTE_BYTES_MAX: Final = 1024
+INSTANCE_BYTES_MAX: Final = 128
+
+# Upstream's, where a note was cut.
+CUT: Final = " ..."
 
 _DEFAULT_NAMESPACE: Final = "default"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -44,21 +42,43 @@ class EventRecorder:
     """Records events as one component, on one host."""
 
     def __init__(
-        self, client: Client, *, component: str, clock: Clock, entropy: Entropy, host: str = ""
+        self,
+        client: Client,
+        *,
+        component: str,
+        clock: Clock,
+        entropy: Entropy,
+        host: str = "",
+        series: bool = False,
     ) -> None:
-        self._client = client
-        self._source = EventSource(component=component, host=host)
+        """`series` has repetitions counted as events.k8s.io does."""
+        self._component = component
+        self._host = host
         self._clock = clock
         self._entropy = entropy
-        self._correlator = Correlator(clock)
-        self._queue: deque[Event] = deque()
-        self._arrived = asyncio.Event()
-        self._writing = asyncio.Lock()
-        self._begun: Correlated | None = None  # taken from the queue, not written yet
+        self._series = SeriesCorrelator(clock) if series else None
+        self._writer = EventWriter(
+            client, self._series or Correlator(clock), clock=clock, entropy=entropy
+        )
+        self._source = EventSource(component=component, host=host)
+        instance = f"{component}-{host}" if host else component
+        self._instance = _cut(instance, INSTANCE_BYTES_MAX)
         self._last_nanoseconds = 0
-        self._recorded_count = 0
-        self._taken_count = 0  # from the queue, in whichever way
-        self.dropped_count = 0
+
+    @property
+    def queued_count(self) -> int:
+        """Events that wait to be written."""
+        return self._writer.queued_count
+
+    @property
+    def written_count(self) -> int:
+        """Events, and repetitions of them, that were written."""
+        return self._writer.written_count
+
+    @property
+    def dropped_count(self) -> int:
+        """Events that were not written: too many waited, or no server answered for minutes."""
+        return self._writer.dropped_count
 
     def record(
         self,
@@ -68,55 +88,74 @@ class EventRecorder:
         message: str,
         *,
         field_path: str = "",
+        action: str = "",
+        related: Object | None = None,
     ) -> None:
-        """Note what happened to an object; `field_path` says to which part of it."""
-        metadata = regarding.metadata
-        now = Time(self._clock.now())
-        event = Event(
-            metadata=ObjectMeta(
-                name=event_name(metadata.name, self._nanoseconds()) or self._entropy.uid(),
-                namespace=metadata.namespace or _DEFAULT_NAMESPACE,
-            ),
-            involved_object=ObjectReference(
-                api_version=regarding.api_version,
-                kind=regarding.kind,
-                namespace=metadata.namespace,
-                name=metadata.name,
-                uid=metadata.uid,
-                resource_version=metadata.resource_version,
-                field_path=field_path,
-            ),
-            reason=reason,
-            message=message[:MESSAGE_CHARACTERS_MAX],
-            source=self._source,
-            first_timestamp=now,
-            last_timestamp=now,
-            count=1,
-            type=type,
-            reporting_component=self._source.component,
-            reporting_instance=self._source.host,
+        """Note what happened to an object; `field_path` says to which part of it.
+
+        `action` is what was done about it, and `related` what else was concerned. An event in a
+        series must have an action; without one it is the reason.
+        """
+        metadata = ObjectMeta(
+            name=event_name(regarding.metadata.name, self._nanoseconds()) or self._entropy.uid(),
+            namespace=regarding.metadata.namespace or _DEFAULT_NAMESPACE,
         )
-        if len(self._queue) >= QUEUED_MAX:
-            self._queue.popleft()
-            self._taken_count += 1
-            self.dropped_count += 1
-        self._queue.append(event)
-        self._recorded_count += 1
-        self._arrived.set()
+        about = _reference(regarding, field_path)
+        other = None if related is None else _reference(related)
+        if self._series is None:
+            now = Time(self._clock.now())
+            event = Event(
+                metadata=metadata,
+                involved_object=about,
+                reason=reason,
+                message=message[:MESSAGE_CHARACTERS_MAX],
+                source=self._source,
+                first_timestamp=now,
+                last_timestamp=now,
+                count=1,
+                type=type,
+                action=action,
+                related=other,
+                reporting_component=self._component,
+                reporting_instance=self._host,
+            )
+        else:
+            event = Event(
+                metadata=metadata,
+                involved_object=about,
+                reason=reason,
+                message=_cut(message, NOTE_BYTES_MAX, CUT),
+                type=type,
+                event_time=MicroTime(self._clock.now()),
+                action=action or reason,
+                related=other,
+                reporting_component=self._component,
+                reporting_instance=self._instance,
+            )
+        self._writer.put(event)
 
     async def run(self) -> None:
         """Write what is recorded, for ever."""
-        while True:
-            await self._arrived.wait()
-            await self._write_next()
+        if self._series is None:
+            await self._writer.run()
+            return
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._writer.run())
+            while True:
+                await self._series.refresh()
+                self._write_counts()
 
     async def drain(self) -> None:
         """Write what was recorded so far: before the end, with or without `run`."""
-        goal = self._recorded_count
-        while self._begun is not None or (self._queue and self._taken_count < goal):
-            await self._write_next()
+        await self._writer.drain()
+        self._write_counts()
+        await self._writer.drain()
 
     # Private -----------------------------------------------------------------------------------
+
+    def _write_counts(self) -> None:
+        for correlated in self._series.unwritten() if self._series is not None else ():
+            self._writer.put(correlated)
 
     def _nanoseconds(self) -> int:
         """When it is; no two events get the same, or their names might be."""
@@ -125,60 +164,25 @@ class EventRecorder:
         self._last_nanoseconds = max(microseconds * 1000, self._last_nanoseconds + 1)
         return self._last_nanoseconds
 
-    async def _write_next(self) -> None:
-        async with self._writing:
-            if not self._queue and self._begun is None:
-                self._arrived.clear()
-                return
-            if self._begun is None:
-                self._taken_count += 1
-                self._begun = self._correlator.correlate(self._queue.popleft())
-            if self._begun is not None:
-                # If this is cancelled, whoever drains has another chance.
-                await self._write(self._begun)
-                self._begun = None
 
-    async def _write(self, correlated: Correlated) -> None:
-        event = correlated.event
-        for attempt in range(TRIES_MAX):
-            if attempt:
-                # Not all recorders at once, when the server is back.
-                low = RETRY_SECONDS if attempt > 1 else 0.0
-                await self._clock.sleep(self._entropy.uniform(low, RETRY_SECONDS))
-            try:
-                self._correlator.stored(await self._store(correlated))
-            except AlreadyExists as error:
-                _log.debug("an event was not stored: %s", error)
-                return
-            except APIError as error:
-                about = event.involved_object
-                _log.warning(
-                    "event %s about %s %s was refused: %s",
-                    event.reason,
-                    about.kind,
-                    about.name,
-                    shorten(str(error)),
-                )
-                return
-            except TransportError as error:
-                _log.info("an event was not stored yet: %s", error)
-            else:
-                return
-        self.dropped_count += 1
-        _log.warning("event %s was given up after %d tries", event.metadata.name, TRIES_MAX)
+def _reference(obj: Object, field_path: str = "") -> ObjectReference:
+    metadata = obj.metadata
+    return ObjectReference(
+        api_version=obj.api_version,
+        kind=obj.kind,
+        namespace=metadata.namespace,
+        name=metadata.name,
+        uid=metadata.uid,
+        resource_version=metadata.resource_version,
+        field_path=field_path,
+    )
 
-    async def _store(self, correlated: Correlated) -> Event:
-        event, metadata = correlated.event, correlated.event.metadata
-        if correlated.patch is not None:
-            try:
-                return await self._client.patch(
-                    Event,
-                    metadata.name,
-                    correlated.patch,
-                    namespace=metadata.namespace,
-                    type=PatchType.STRATEGIC,
-                )
-            except NotFound:
-                # Events are kept for an hour; what repeats after that is stored anew.
-                pass
-        return await self._client.create(event)
+
+def _cut(text: str, bytes_max: int, end: str = "") -> str:
+    """The text if it is no longer, else its beginning."""
+    if len(text) * 4 <= bytes_max:
+        return text
+    data = text.encode(errors="replace")
+    if len(data) <= bytes_max:
+        return text
+    return data[: bytes_max - len(end)].decode(errors="ignore") + end

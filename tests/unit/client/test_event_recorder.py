@@ -5,11 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from typing import Any
 
+import pytest
+
+from dray.api import events
 from dray.api.core import Event, Node, Pod
 from dray.api.meta import ObjectMeta
 from dray.client import Client, EventRecorder
-from dray.client._event_recorder import QUEUED_MAX, TRIES_MAX
+from dray.client._event_recorder import NOTE_BYTES_MAX
 from dray.entropy import SeededEntropy
 from dray.testing import FakeClock
 from dray.testing.cluster import Cluster
@@ -20,27 +24,34 @@ POD = Pod(metadata=ObjectMeta(name="p", namespace="default", uid="u", resource_v
 
 
 class Recorded:
-    def __init__(self, cluster: Cluster, clock: FakeClock) -> None:
+    def __init__(self, cluster: Cluster, clock: FakeClock, **options: Any) -> None:
         self.clock = clock
         self.client = cluster.client
         self.transport = Faulty(cluster.transport())
         self.recorder = EventRecorder(
             Client(self.transport, clock=clock),
             component="tester",
-            host="n1",
             clock=clock,
             entropy=SeededEntropy(1),
+            **{"host": "n1", **options},
         )
+
+    async def settle(self) -> None:
+        """Let everything happen that needs no time."""
+        ready = asyncio.get_running_loop()._ready  # type: ignore[attr-defined]
+        await asyncio.sleep(0)
+        while ready:
+            await asyncio.sleep(0)
 
     async def events(self, namespace: str = "default") -> Sequence[Event]:
         return (await self.client.list(Event, namespace=namespace)).items
 
 
 @asynccontextmanager
-async def recording() -> AsyncIterator[Recorded]:
+async def recording(**options: Any) -> AsyncIterator[Recorded]:
     clock = FakeClock()
     async with Cluster(clock=clock) as cluster:
-        yield Recorded(cluster, clock)
+        yield Recorded(cluster, clock, **options)
 
 
 def test_an_event_says_who_saw_what_happen_to_which_object() -> None:
@@ -123,41 +134,120 @@ def test_a_server_that_is_away_is_waited_for_and_a_cancelled_run_loses_nothing()
     asyncio.run(main())
 
 
-def test_retries_are_bounded() -> None:
+def seen(event: Event) -> tuple[str, str, str, int, str]:
+    """An event of the newer sort, as far as it changes."""
+    series = event.series
+    count, last = (1, "") if series is None else (series.count, str(series.last_observed_time))
+    return event.reason, event.action, event.message, count, last
+
+
+def test_an_event_of_the_newer_sort_says_what_was_done_and_what_it_concerned() -> None:
     async def main() -> None:
-        async with recording() as recorded:
-            recorded.transport.fail = lambda _call: True
-            recorded.recorder.record(POD, "Normal", "Started", "one")
-            task = asyncio.create_task(recorded.recorder.drain())
-            while not task.done():
-                recorded.clock.advance(10)
-                await asyncio.sleep(0)
-            assert len(recorded.transport.calls) == TRIES_MAX
-            assert recorded.recorder.dropped_count == 1
-
-    asyncio.run(main())
-
-
-def test_what_a_server_refuses_is_not_tried_again() -> None:
-    async def main() -> None:
-        async with recording() as recorded:
-            lost = Pod(metadata=ObjectMeta(name="p", namespace="nowhere"))
-            recorded.recorder.record(lost, "Normal", "Started", "one")
-            recorded.recorder.record(POD, "Normal", "Started", "two")
+        async with recording(series=True) as recorded:
+            node = Node(metadata=ObjectMeta(name="n1", uid="v"))
+            recorded.recorder.record(
+                POD, "Normal", "Scheduled", "assigned", action="Binding", related=node
+            )
             await recorded.recorder.drain()
-            assert len(recorded.transport.calls) == 2
-            assert [event.message for event in await recorded.events()] == ["two"]
+            (event,) = await recorded.events()
+            assert (event.reason, event.action, event.message) == (
+                "Scheduled",
+                "Binding",
+                "assigned",
+            )
+            assert str(event.event_time) == "2026-01-01T00:00:00.000000Z"
+            assert (event.first_timestamp, event.last_timestamp, event.count) == (None, None, 0)
+            assert (event.source.component, event.series) == ("", None)
+            assert (event.reporting_component, event.reporting_instance) == ("tester", "tester-n1")
+            assert event.related is not None
+            assert (event.related.kind, event.related.name, event.related.uid) == (
+                "Node",
+                "n1",
+                "v",
+            )
+            (newer,) = (await recorded.client.list(events.Event, namespace="default")).items
+            assert (newer.note, newer.reporting_controller) == ("assigned", "tester")
 
     asyncio.run(main())
 
 
-def test_of_too_many_events_the_oldest_are_dropped_and_counted() -> None:
+def test_events_of_the_older_sort_may_say_so_too() -> None:
     async def main() -> None:
         async with recording() as recorded:
-            for number in range(QUEUED_MAX + 7):
-                pod = Pod(metadata=ObjectMeta(name=f"p{number}", namespace="default"))
-                recorded.recorder.record(pod, "Normal", "Started", "one")
-            assert recorded.recorder.dropped_count == 7
-            assert recorded.recorder._queue[0].involved_object.name == "p7"
+            recorded.recorder.record(POD, "Normal", "Pulled", "x", action="Pull", related=POD)
+            await recorded.recorder.drain()
+            (event,) = await recorded.events()
+            assert event.action == "Pull"
+            assert event.related is not None
+            assert event.related.name == "p"
+
+    asyncio.run(main())
+
+
+def test_a_repetition_is_written_at_once_and_more_of_them_half_a_minute_later() -> None:
+    async def main() -> None:
+        async with recording(series=True) as recorded:
+            task = asyncio.create_task(recorded.recorder.run())
+
+            async def happen(seconds: float) -> list[tuple[str, str, str, int, str]]:
+                recorded.recorder.record(POD, "Warning", "FailedScheduling", "no room")
+                await recorded.settle()
+                recorded.clock.advance(seconds)
+                await recorded.settle()
+                return [seen(event) for event in await recorded.events()]
+
+            said = ("FailedScheduling", "FailedScheduling", "no room")
+            assert await happen(10) == [(*said, 1, "")]
+            assert await happen(10) == [(*said, 2, "2026-01-01T00:00:10.000000Z")]
+            assert await happen(10) == [(*said, 2, "2026-01-01T00:00:10.000000Z")]
+            assert await happen(10) == [(*said, 2, "2026-01-01T00:00:10.000000Z")]
+            assert await happen(10) == [(*said, 5, "2026-01-01T00:00:40.000000Z")]
+            assert recorded.recorder.written_count == 3
+            task.cancel()
+            await asyncio.wait([task])
+
+    asyncio.run(main())
+
+
+def test_what_was_counted_and_not_written_is_drained() -> None:
+    async def main() -> None:
+        async with recording(series=True) as recorded:
+            for _ in range(7):
+                recorded.recorder.record(POD, "Normal", "Waiting", "still")
+            await recorded.recorder.drain()
+            (event,) = await recorded.events()
+            assert event.series is not None
+            assert event.series.count == 7
+            assert len(recorded.transport.calls) == 3
+
+    asyncio.run(main())
+
+
+def test_a_series_whose_event_is_gone_is_stored_anew() -> None:
+    async def main() -> None:
+        async with recording(series=True) as recorded:
+            recorded.recorder.record(POD, "Normal", "Waiting", "still")
+            await recorded.recorder.drain()
+            await recorded.client.delete_collection(Event, namespace="default")
+            recorded.recorder.record(POD, "Normal", "Waiting", "still")
+            await recorded.recorder.drain()
+            (event,) = await recorded.events()
+            assert event.series is not None
+            assert event.series.count == 2
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("character", ["x", "\u00fc", "\U0001f4a5"])
+def test_notes_and_instances_are_cut_to_what_servers_take(character: str) -> None:
+    async def main() -> None:
+        async with recording(series=True, host=character * 200) as recorded:
+            recorded.recorder.record(POD, "Normal", "Waiting", character * 2000)
+            recorded.recorder.record(POD, "Normal", "Said", "x" * NOTE_BYTES_MAX)
+            await recorded.recorder.drain()
+            long, exact = sorted(await recorded.events(), key=lambda event: event.message[-1])
+            assert long.message.startswith(character * 250)
+            assert long.message.endswith("...")
+            assert exact.message == "x" * NOTE_BYTES_MAX
 
     asyncio.run(main())
