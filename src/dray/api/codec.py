@@ -43,6 +43,7 @@ __all__ = [
     "parse_json",
     "parse_plain",
     "read_quickly",
+    "repeats_members",
     "to_builtins",
 ]
 
@@ -179,6 +180,34 @@ def parse_plain(data: bytes, *, bytes_max: int = DOCUMENT_BYTES_MAX) -> Any:
         ) from error
     except RecursionError as error:
         raise DecodeError(_TOO_DEEP) from error
+
+
+def repeats_members(data: bytes) -> bool:
+    """Whether some object in a JSON document without white space has a member twice."""
+    if b"\\u00" not in data:
+        try:
+            kept = msgspec.json.encode(msgspec.json.decode(data))
+        except (msgspec.MsgspecError, RecursionError, UnicodeError):
+            pass  # a number or a text that is unusual
+        else:
+            # Of a member that is written twice one is lost, and its colon with it. Without escapes
+            # for them, the quotes and colons inside of strings are as many as before.
+            if kept.count(b'":') == data.count(b'":'):
+                return False
+    try:
+        json.loads(data, object_pairs_hook=_refuse_repetition)
+    except _Repetition:
+        return True
+    return False
+
+
+class _Repetition(ValueError):
+    """A member was written twice."""
+
+
+def _refuse_repetition(pairs: list[tuple[str, Any]]) -> None:
+    if len(pairs) > 1 and len(pairs) != len(dict(pairs)):
+        raise _Repetition
 
 
 def _json_text(data: bytes, bytes_max: int) -> str:

@@ -41,6 +41,7 @@ from dray.api.resource import (
     ResourceSlice,
     v1beta1,
 )
+from dray.api.shared import deriving
 from dray.api.wire import Time
 from dray.api.workload_defaults import (
     default_daemon_set,
@@ -74,6 +75,7 @@ def _template(template: ResourceClaimTemplate, _now: Time) -> ResourceClaimTempl
     return edit(template, spec=edit(template.spec, spec=_spec(template.spec.spec)))
 
 
+@deriving
 def _spec(spec: ResourceClaimSpec) -> ResourceClaimSpec:
     if not spec.devices.requests:
         return spec

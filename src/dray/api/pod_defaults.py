@@ -29,6 +29,7 @@ from dray.api.core import (
 from dray.api.images import pull_policy_for
 from dray.api.part_defaults import default_field_ref, default_parts
 from dray.api.resource_lists import rounded_up
+from dray.api.shared import deriving
 
 __all__ = ["default_pod", "default_pod_spec"]
 
@@ -43,7 +44,11 @@ C = TypeVar("C", bound=Container)
 
 def default_pod(pod: Pod) -> Pod:
     """The pod with its defaults; one that lacks nothing comes back itself."""
-    spec = pod.spec
+    return edit(pod, spec=_default_spec(pod.spec), status=_status(pod.status))
+
+
+@deriving
+def _default_spec(spec: PodSpec) -> PodSpec:
     grace = spec.termination_grace_period_seconds
     spec = edit(
         spec,
@@ -61,7 +66,7 @@ def default_pod(pod: Pod) -> Pod:
             containers=spec.containers and edit_items(spec.containers, _bind_host_ports),
             init_containers=edit_items(spec.init_containers, _bind_host_ports),
         )
-    return edit(pod, spec=default_pod_spec(spec), status=_status(pod.status))
+    return default_pod_spec(spec)
 
 
 def default_pod_spec(spec: PodSpec) -> PodSpec:
@@ -155,6 +160,8 @@ def _amounts(resources: ResourceRequirements) -> ResourceRequirements:
 
 def _status(status: PodStatus) -> PodStatus:
     """The status with its first address in both places; the older field wins."""
+    if status == _BLANK:
+        return status
     address, addresses = status.pod_ip, status.pod_ips
     if not address and addresses:
         address = addresses[0].ip
@@ -172,6 +179,9 @@ def _status(status: PodStatus) -> PodStatus:
         allocated_resources=rounded_up(status.allocated_resources),
         resources=status.resources and _amounts(status.resources),
     )
+
+
+_BLANK: Final = PodStatus()
 
 
 def _container_status(status: ContainerStatus) -> ContainerStatus:

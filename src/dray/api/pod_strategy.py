@@ -38,6 +38,7 @@ from dray.api.features import FeatureGates
 from dray.api.meta import LabelSelector, LabelSelectorRequirement
 from dray.api.part_gates import drop_disabled_parts
 from dray.api.pod_resources import default_pod_level_resources, qos_class
+from dray.api.shared import deriving, remembering
 from dray.api.strategy import carry_metadata
 from dray.api.wire import Time
 
@@ -61,13 +62,11 @@ _GATED_MESSAGE: Final = "Scheduling is blocked due to non-empty scheduling gates
 
 def prepare_pod_for_create(pod: Pod, *, gates: FeatureGates, now: Time) -> Pod:
     """The pod as it is to be created."""
-    spec = drop_disabled_pod_fields(pod.spec, None, gates)
-    spec = _with_label_keys(spec, pod.metadata.labels)
-    spec = edit(spec, resources=default_pod_level_resources(spec))
+    spec = _with_label_keys(_allowed_spec(pod.spec, gates), pod.metadata.labels)
     status = PodStatus(
         phase=POD_PHASE_PENDING,
         conditions=_gated_conditions(now) if spec.scheduling_gates else (),
-        qos_class=qos_class(spec),
+        qos_class=_qos_class(spec),
     )
     return edit(pod, metadata=edit(pod.metadata, generation=1), spec=spec, status=status)
 
@@ -100,6 +99,15 @@ def prepare_pod_for_status_update(new: Pod, old: Pod, *, gates: FeatureGates) ->
 # Creation --------------------------------------------------------------------------------------
 
 
+@deriving
+def _allowed_spec(spec: PodSpec, gates: FeatureGates) -> PodSpec:
+    spec = drop_disabled_pod_fields(spec, None, gates)
+    return edit(spec, resources=default_pod_level_resources(spec))
+
+
+_qos_class: Final = remembering(qos_class)
+
+
 def _gated_conditions(now: Time) -> tuple[PodCondition, ...]:
     return (
         PodCondition(
@@ -114,6 +122,8 @@ def _gated_conditions(now: Time) -> tuple[PodCondition, ...]:
 
 def _with_label_keys(spec: PodSpec, labels: Mapping[str, str]) -> PodSpec:
     """The spec with a clause in each selector for every key whose value the pod brings along."""
+    if spec.affinity is None and not spec.topology_spread_constraints:
+        return spec
 
     def spread(constraint: TopologySpreadConstraint) -> TopologySpreadConstraint:
         clauses = _clauses(constraint.match_label_keys, "In", labels)

@@ -25,6 +25,7 @@ from dray.api.core import (
 )
 from dray.api.core.parts import HostAlias, PodDNSConfig, PodSecurityContext, Volume
 from dray.api.meta import ObjectMeta
+from dray.api.shared import remembering
 from dray.errors import quote
 from dray.validation.findings import Findings
 from dray.validation.meta import NOT_NEGATIVE, validate_labels, validate_object_meta
@@ -77,14 +78,31 @@ _PREEMPTION_POLICIES: Final = (PREEMPT_LOWER_PRIORITY, PREEMPT_NEVER)
 def check_pod(found: Findings, pod: Pod, leniency: Leniency) -> None:
     """Metadata and spec, of a new pod or an updated one."""
     found.extend(validate_object_meta(pod.metadata, namespaced=True))
-    check_annotations(found, pod.metadata.annotations, pod.spec, leniency)
-    check_pod_spec(found, pod.spec, pod.metadata, "spec", leniency)
-    check_token_volumes(found, pod.spec, _volumes(pod.spec))
-    grace = pod.spec.termination_grace_period_seconds
+    annotations, spec = pod.metadata.annotations, pod.spec
+    check_annotations(found, annotations, spec, leniency)
+    name = pod.metadata.name if _has_ephemeral_volumes(spec) else ""
+    found.absorb(_check_spec(spec, name, MIRROR_POD_ANNOTATION in annotations, leniency))
+
+
+@remembering
+def _has_ephemeral_volumes(spec: PodSpec) -> bool:
+    """Whether the name of the pod matters to its spec: claims of these volumes are named so."""
+    return any(volume.ephemeral is not None for volume in _volumes(spec))
+
+
+@remembering
+def _check_spec(spec: PodSpec, name: str, mirrored: bool, leniency: Leniency) -> Findings:
+    """The spec by itself, and what of its pod matters to it."""
+    found = Findings()
+    metadata = ObjectMeta(name=name, annotations={MIRROR_POD_ANNOTATION: ""} if mirrored else {})
+    check_pod_spec(found, spec, metadata, "spec", leniency)
+    check_token_volumes(found, spec, _volumes(spec))
+    grace = spec.termination_grace_period_seconds
     if grace is not None and grace < 0:
         found.invalid("spec.terminationGracePeriodSeconds", grace, NOT_NEGATIVE)
-    check_image_spaces(found, pod.spec.containers or (), "spec.containers")
-    check_image_spaces(found, pod.spec.init_containers, "spec.initContainers")
+    check_image_spaces(found, spec.containers or (), "spec.containers")
+    check_image_spaces(found, spec.init_containers, "spec.initContainers")
+    return found
 
 
 def check_annotations(

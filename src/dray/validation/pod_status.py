@@ -32,7 +32,7 @@ from dray.validation.container_states import check_state_transitions
 from dray.validation.findings import Findings
 from dray.validation.meta import validate_object_meta_update
 from dray.validation.node_allocatable import check_node_allocatable
-from dray.validation.pod_leniency import leniency_toward
+from dray.validation.pod_leniency import Leniency, deletion_cost_holds
 from dray.validation.pod_update import check_annotation_changes
 from dray.validation.rules import (
     IMMUTABLE,
@@ -59,7 +59,8 @@ _HEALTH: Final = (RESOURCE_HEALTH_HEALTHY, RESOURCE_HEALTH_UNHEALTHY, RESOURCE_H
 def check_pod_status_update(found: Findings, new: Pod, old: Pod) -> None:
     """A change of a pod's status, by the hand-written rules."""
     found.extend(validate_object_meta_update(new.metadata, old.metadata))
-    check_annotation_changes(found, new, old, leniency_toward(old))
+    cost_holds = deletion_cost_holds(old.metadata.annotations)
+    check_annotation_changes(found, new, old, Leniency(any_deletion_cost=not cost_holds))
     status = new.status
     _check_conditions(found, status.conditions, "status.conditions")
     _check_scheduling(found, new, old)

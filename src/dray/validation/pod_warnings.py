@@ -32,6 +32,7 @@ from dray.api.core.parts import (
 )
 from dray.api.meta import ObjectMeta
 from dray.api.quantity import Quantity
+from dray.api.shared import remembering
 from dray.errors import quote
 from dray.validation.addresses import address_warning
 from dray.validation.pod_leniency import pod_affinity_terms
@@ -81,6 +82,12 @@ _OLD_ANNOTATIONS: Final[Mapping[str, str]] = {
         'non-functional in v1.11+; use the "sysctls" field instead'
     ),
 }
+_ODD_ANNOTATIONS: Final = (
+    *_OLD_ANNOTATIONS,
+    SECCOMP_POD_KEY,
+    SECCOMP_CONTAINER_PREFIX,
+    APP_ARMOR_PREFIX,
+)
 _SECCOMP: Final = 'non-functional in v1.27+; use the "seccompProfile" field instead'
 _APP_ARMOR: Final = 'deprecated since v1.30; use the "appArmorProfile" field instead'
 _NO_SELECTOR: Final = "a null labelSelector results in matching no pod"
@@ -112,7 +119,14 @@ def warnings_on_write(new: Any, old: Any | None) -> list[str]:
 
 def pod_warnings(pod: Pod) -> list[str]:
     """What to say of a new pod."""
-    return list(_warn(pod.spec, pod.metadata, ""))
+    # Of a pod's annotations it matters only whether they are there.
+    odd = (key for key in pod.metadata.annotations if key.startswith(_ODD_ANNOTATIONS))
+    return list(_warnings(pod.spec, frozenset(odd)))
+
+
+@remembering
+def _warnings(spec: PodSpec, annotations: frozenset[str]) -> tuple[str, ...]:
+    return tuple(_warn(spec, ObjectMeta(annotations=dict.fromkeys(annotations, "")), ""))
 
 
 def template_warnings(template: PodTemplateSpec, path: str) -> list[str]:

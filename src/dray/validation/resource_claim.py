@@ -9,7 +9,9 @@ from __future__ import annotations
 from typing import Final
 
 from dray.api.equality import semantically_equal
-from dray.api.resource import ResourceClaim
+from dray.api.features import FeatureGates
+from dray.api.resource import ResourceClaim, ResourceClaimSpec
+from dray.api.shared import remembering
 from dray.validation.findings import Findings
 from dray.validation.meta import validate_object_meta, validate_object_meta_update
 from dray.validation.resource_claim_spec import check_claim_spec, declare_claim_spec
@@ -25,8 +27,22 @@ _IMMUTABLE_ORIGIN: Final = "immutable"
 def _create(claim: ResourceClaim, context: Context) -> Verdict:
     found = Findings()
     found.extend(validate_object_meta(claim.metadata, namespaced=True))
-    check_claim_spec(found, claim.spec, "spec", gates=context.gates)
+    found.absorb(_check_spec(claim.spec, context.gates))
     return Verdict(found, _declare(claim, None, context))
+
+
+@remembering
+def _check_spec(spec: ResourceClaimSpec, gates: FeatureGates) -> Findings:
+    found = Findings()
+    check_claim_spec(found, spec, "spec", gates=gates)
+    return found
+
+
+@remembering
+def _declare_spec(spec: ResourceClaimSpec, version: str | None) -> Findings:
+    found = Findings(shared=True)
+    declare_claim_spec(found, spec, None, "spec", version=version)
+    return found
 
 
 def _update(new: ResourceClaim, old: ResourceClaim, context: Context) -> Verdict:
@@ -49,7 +65,7 @@ def _declare(new: ResourceClaim, old: ResourceClaim | None, context: Context) ->
     """The declared rules look at the whole object, whichever part is written."""
     found = Findings(shared=True)
     if old is None:
-        declare_claim_spec(found, new.spec, None, "spec", version=context.version)
+        found.absorb(_declare_spec(new.spec, context.version))
     elif not semantically_equal(new.spec, old.spec):
         found.invalid("spec", None, IMMUTABLE, origin=_IMMUTABLE_ORIGIN)
     former = old.status if old else None

@@ -18,6 +18,7 @@ from dray.api.codec import (
     decode_strict,
     encode,
     parse_plain,
+    repeats_members,
     to_builtins,
 )
 from dray.api.core import Pod
@@ -378,3 +379,55 @@ def test_plain_values_can_be_written_back(text: bytes, value: Any) -> None:
 def test_plain_values_are_those_of_json(text: bytes) -> None:
     with pytest.raises(DecodeError):
         parse_plain(text)
+
+
+@pytest.mark.parametrize(
+    ("document", "repeats"),
+    [
+        (rb'{"a":1,"b":[{"a":1},{"a":"\":"}]}', False),
+        (rb'{"a":1,"a":1}', True),
+        (rb'[[{"b":{"a":{},"a":[]}}]]', True),
+        pytest.param(rb'{"a":"\u0022:","b":1,"b":2}', True, id="a quote that is escaped"),
+        pytest.param(rb'{"a":"\"\u003a","b":1,"b":2}', True, id="a colon that is escaped"),
+        pytest.param(rb'{"a":1,"\u0061":2}', True, id="one name in two spellings"),
+        pytest.param(rb'{"a":1e999,"b":123456789012345678901234567890}', False, id="large"),
+        pytest.param(rb'{"a":1e999,"a":1}', True, id="large and twice"),
+        pytest.param(rb'{"a":"\ud800"}', False, id="half a character"),
+    ],
+)
+def test_members_that_are_written_twice_are_seen(document: bytes, repeats: bool) -> None:
+    assert repeats_members(document) is repeats
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """An object, of which a member may be there twice."""
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(alphabet='a":\\{},'),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.lists(st.tuples(st.sampled_from(["a", 'b":', "c:"]), inner), max_size=3).map(_Pairs)
+    ),
+    max_leaves=12,
+)
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, _Pairs):
+        return f"{{{','.join(f'{json.dumps(name)}:{_written(part)}' for name, part in value)}}}"
+    if isinstance(value, list):
+        return f"[{','.join(map(_written, value))}]"
+    return json.dumps(value)
+
+
+def _has_repetition(value: Any) -> bool:
+    if isinstance(value, _Pairs):
+        names = [name for name, _ in value]
+        return len(set(names)) < len(names) or any(_has_repetition(part) for _, part in value)
+    return isinstance(value, list) and any(map(_has_repetition, value))
+
+
+@given(json_values)
+def test_a_quick_look_misses_no_repetition(value: Any) -> None:
+    assert repeats_members(_written(value).encode()) is _has_repetition(value)

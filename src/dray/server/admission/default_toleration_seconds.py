@@ -9,7 +9,14 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from dray.api.core import TAINT_EFFECT_NO_EXECUTE, TOLERATION_OPERATOR_EXISTS, Pod, Toleration
+from dray.api.core import (
+    TAINT_EFFECT_NO_EXECUTE,
+    TOLERATION_OPERATOR_EXISTS,
+    Pod,
+    PodSpec,
+    Toleration,
+)
+from dray.api.shared import deriving
 from dray.api.wire import replace
 from dray.server.admission.request import AdmissionRequest, Operation, Plugin
 from dray.server.resources import Resource
@@ -47,20 +54,23 @@ class DefaultTolerationSeconds(Plugin):
 
     def admit(self, request: AdmissionRequest) -> Any:
         pod: Pod = request.object
-        given = pod.spec.tolerations
-        # What a pod says about a key counts whatever else it says: even a toleration that does
-        # not last shows that somebody thought about it.
-        about = {
-            toleration.key
-            for toleration in given
-            if toleration.effect in ("", TAINT_EFFECT_NO_EXECUTE)
-        }
-        if "" in about:
-            return pod
-        missing = tuple(added for added in self._added if added.key not in about)
-        if not missing:
-            return pod
-        return replace(pod, spec=replace(pod.spec, tolerations=(*given, *missing)))
+        spec = _tolerating(pod.spec, self._added)
+        return pod if spec is pod.spec else replace(pod, spec=spec)
+
+
+@deriving
+def _tolerating(spec: PodSpec, added: tuple[Toleration, ...]) -> PodSpec:
+    # What a pod says about a key counts whatever else it says: even a toleration that does not
+    # last shows that somebody thought about it.
+    about = {
+        toleration.key
+        for toleration in spec.tolerations
+        if toleration.effect in ("", TAINT_EFFECT_NO_EXECUTE)
+    }
+    if "" in about:
+        return spec
+    missing = tuple(toleration for toleration in added if toleration.key not in about)
+    return replace(spec, tolerations=(*spec.tolerations, *missing)) if missing else spec
 
 
 def _toleration(key: str, seconds: int) -> Toleration:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from dray.api.core import PREEMPT_LOWER_PRIORITY, Pod
+from dray.api.core import PREEMPT_LOWER_PRIORITY, Pod, PodSpec
 from dray.api.meta import ObjectMeta
 from dray.api.scheduling import SYSTEM_CLUSTER_CRITICAL, SYSTEM_NODE_CRITICAL, PriorityClass
+from dray.api.shared import deriving
 from dray.api.wire import replace
 from dray.server.admission.refusals import forbidden
 from dray.server.admission.request import AdmissionRequest, Operation, Plugin
@@ -118,15 +119,7 @@ class Priority(Plugin):
                 f"provided in pod spec; priority admission controller computed {policy} from the "
                 "given PriorityClass name",
             )
-        return replace(
-            pod,
-            spec=replace(
-                spec,
-                priority_class_name=found.metadata.name,
-                priority=found.value,
-                preemption_policy=policy,
-            ),
-        )
+        return replace(pod, spec=_ranked(spec, found.metadata.name, found.value, policy))
 
     def _default_class(self) -> PriorityClass | None:
         revision = self._state.revision(PriorityClass)
@@ -136,6 +129,11 @@ class Priority(Plugin):
             self._default = min(defaults, key=lambda found: found.value, default=None)
             self._revision = revision
         return self._default
+
+
+@deriving
+def _ranked(spec: PodSpec, name: str, value: int, policy: str | None) -> PodSpec:
+    return replace(spec, priority_class_name=name, priority=value, preemption_policy=policy)
 
 
 def _keep(pod: Pod, old: Pod) -> Pod:

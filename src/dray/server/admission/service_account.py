@@ -9,7 +9,7 @@ waits for a `default` account that is late.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -23,6 +23,7 @@ from dray.api.core import (
     PodSpec,
     ServiceAccount,
 )
+from dray.api.shared import deriving
 from dray.api.wire import Carried, replace
 from dray.entropy import Entropy
 from dray.errors import quote
@@ -107,21 +108,17 @@ class ServiceAccounts(Plugin):
         if is_mirror_pod(pod):
             _check_mirror_pod(request, pod)
             return pod
-        spec = pod.spec
-        changes: dict[str, Any] = {}
-        name = spec.service_account_name
-        if not name:
-            name = DEFAULT_SERVICE_ACCOUNT
-            changes.update(service_account_name=name, service_account=name)
+        name = pod.spec.service_account_name or DEFAULT_SERVICE_ACCOUNT
         account = self._account(request, name)
-        if _automounts(account, spec):
-            changes.update(self._mount_token(spec))
-        if not spec.image_pull_secrets and account.image_pull_secrets:
-            changes["image_pull_secrets"] = tuple(
-                LocalObjectReference(name=secret.name) for secret in account.image_pull_secrets
-            )
-        if changes:
-            pod = replace(pod, spec=replace(spec, **changes))
+        spec = _belonging_to(
+            pod.spec,
+            name,
+            _automounts(account, pod.spec),
+            tuple(secret.name for secret in account.image_pull_secrets),
+            self._entropy.name_suffix,
+        )
+        if spec is not pod.spec:
+            pod = replace(pod, spec=spec)
         self._check_secrets(request, account, pod)
         return pod
 
@@ -160,33 +157,31 @@ class ServiceAccounts(Plugin):
         if _limits_secrets(account) and (found := _unlisted(account, pod.spec)):
             raise forbidden(request, found)
 
-    def _mount_token(self, spec: PodSpec) -> dict[str, Any]:
-        volumes = volumes_of(spec)
-        # A pod that was read from a cluster and is created again brings its volume along.
-        named = (volume.get("name") for volume in volumes)
-        name = next(
-            (
-                name
-                for name in named
-                if isinstance(name, str) and name.startswith(TOKEN_VOLUME_PREFIX)
-            ),
-            "",
-        )
-        brought_along = bool(name)
-        name = name or f"{TOKEN_VOLUME_PREFIX}{self._entropy.name_suffix()}"
-        mount = msgspec.json.encode({"name": name, "readOnly": True, "mountPath": TOKEN_MOUNT_PATH})
-        changes: dict[str, Any] = {}
-        for field, containers in (
-            ("init_containers", spec.init_containers),
-            ("containers", spec.containers or ()),
-        ):
-            mounted = tuple(_mounted(container, mount) for container in containers)
-            if any(new is not old for new, old in zip(mounted, containers, strict=True)):
-                changes[field] = mounted
-        if changes and not brought_along:
-            volume = b'{"name":%b,"projected":%b}' % (msgspec.json.encode(name), _TOKEN_SOURCE_JSON)
-            changes["volumes"] = _appended(spec.volumes, volume, empty=not volumes)
-        return changes
+
+# Upstream draws the name of the token's volume for every pod. It has to differ from those of the
+# pod's other volumes alone, so here it is drawn once for pods of one spec, and they stay alike:
+# test_pods_of_one_template_stay_alike.
+@deriving
+def _belonging_to(
+    spec: PodSpec,
+    name: str,
+    mounts: bool,
+    pull_secrets: tuple[str, ...],
+    draw: Callable[[], str],
+) -> PodSpec:
+    """The spec of a pod that is this account, with its token and its pull secrets."""
+    changes: dict[str, Any] = {}
+    if not spec.service_account_name:
+        changes.update(service_account_name=name, service_account=name)
+    if mounts:
+        changes.update(_mount_token(spec, draw))
+    if not spec.image_pull_secrets and pull_secrets:
+        changes["image_pull_secrets"] = tuple(map(_reference, pull_secrets))
+    return replace(spec, **changes) if changes else spec
+
+
+def _reference(name: str) -> LocalObjectReference:
+    return LocalObjectReference(name=name)
 
 
 # The token's volume ----------------------------------------------------------------------------
@@ -197,6 +192,31 @@ def _automounts(account: ServiceAccount, spec: PodSpec) -> bool:
         if said is not None:
             return said
     return True
+
+
+def _mount_token(spec: PodSpec, draw: Callable[[], str]) -> dict[str, Any]:
+    volumes = volumes_of(spec)
+    # A pod that was read from a cluster and is created again brings its volume along.
+    named = (volume.get("name") for volume in volumes)
+    name = next(
+        (name for name in named if isinstance(name, str) and name.startswith(TOKEN_VOLUME_PREFIX)),
+        "",
+    )
+    brought_along = bool(name)
+    name = name or f"{TOKEN_VOLUME_PREFIX}{draw()}"
+    mount = msgspec.json.encode({"name": name, "readOnly": True, "mountPath": TOKEN_MOUNT_PATH})
+    changes: dict[str, Any] = {}
+    for field, containers in (
+        ("init_containers", spec.init_containers),
+        ("containers", spec.containers or ()),
+    ):
+        mounted = tuple(_mounted(container, mount) for container in containers)
+        if any(new is not old for new, old in zip(mounted, containers, strict=True)):
+            changes[field] = mounted
+    if changes and not brought_along:
+        volume = b'{"name":%b,"projected":%b}' % (msgspec.json.encode(name), _TOKEN_SOURCE_JSON)
+        changes["volumes"] = _appended(spec.volumes, volume, empty=not volumes)
+    return changes
 
 
 def _mounted(container: C, mount: bytes) -> C:

@@ -7,7 +7,6 @@ were noted. Upstream counterpart: the codecs and strategies of a kind's registry
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -23,14 +22,18 @@ from dray.api.codec import (
     decode_strict,
     encode,
     parse_plain,
+    repeats_members,
     to_builtins,
 )
+from dray.api.core import Pod
 from dray.api.defaults import default
 from dray.api.meta import ManagedFieldsEntry, Object
 from dray.api.pruning import drop_unknown
+from dray.api.resource import ResourceClaim
 from dray.api.schema import StructOf
 from dray.api.schemas import schema_of
 from dray.api.scheme import Kind, Version
+from dray.api.spec_decoder import SpecDecoder
 from dray.api.strategy import Strategy, warnings_on_create
 from dray.api.wire import Time, replace
 from dray.errors import BadRequest, DecodeError, FieldError, InternalError, quote
@@ -89,8 +92,8 @@ class TypedModel:
     def _decode(self, body: bytes | Mapping[str, Any], version: Version) -> tuple[Any, Any]:
         try:
             if isinstance(body, bytes):
-                obj = decode_plain(_compact(body), version.type)
-                if obj is not None and not _writes_twice(body) and is_plain(obj):
+                obj = self._decode_plain(_compact(body), version)
+                if obj is not None:
                     return obj, ()
                 decoded = decode_strict(body, version.type)
             else:
@@ -99,6 +102,16 @@ class TypedModel:
             raise self._undecodable(error, version) from error
         value: Any = decoded.value
         return (drop_unknown(value) if decoded.unknown else value), decoded.strict_problems
+
+    def _decode_plain(self, body: bytes, version: Version) -> Any | None:
+        """The object in a body without white space, unless there is anything unusual about it."""
+        specs = _SPECS.get(version.type)
+        obj: Any = None if specs is None else specs.decode(body)
+        if obj is not None:
+            return obj
+        obj = decode_plain(body, version.type)
+        usual = obj is not None and not repeats_members(body) and is_plain(obj)
+        return obj if usual else None
 
     def _undecodable(self, error: DecodeError, version: Version) -> BadRequest:
         name = self._kind.name
@@ -188,6 +201,11 @@ class TypedModel:
         return [*warnings_on_create(new), *warnings_on_write(new, old)]
 
 
+# Kinds that are made in masses, from templates.
+_SPECS: Final[Mapping[type[Object], SpecDecoder[Any]]] = {
+    kind: SpecDecoder(kind) for kind in (Pod, ResourceClaim)
+}
+
 # What is stored was accepted once, and conversion may have made it longer than a body may be.
 _STORED_BYTES_MAX: Final = 16 * 1024 * 1024
 
@@ -223,20 +241,3 @@ def _forgets_managers(body: bytes | Mapping[str, Any]) -> bool:
         return b'"managedFields"' in body and _NO_MANAGERS.search(body) is not None
     metadata = body.get("metadata")
     return isinstance(metadata, Mapping) and metadata.get("managedFields") == []
-
-
-class _Twice(ValueError):
-    """A member was written twice."""
-
-
-def _pairs(pairs: list[tuple[str, Any]]) -> None:
-    if len(pairs) > 1 and len(pairs) != len(dict(pairs)):
-        raise _Twice
-
-
-def _writes_twice(body: bytes) -> bool:
-    try:
-        json.loads(body, object_pairs_hook=_pairs)
-    except _Twice:
-        return True
-    return False

@@ -16,6 +16,9 @@ from dray.api.core import (
     SecretEnvSource,
     SecretKeySelector,
 )
+from dray.api.meta import ObjectMeta
+from dray.api.shared import share
+from dray.api.wire import replace
 from dray.entropy import SeededEntropy
 from dray.errors import APIError, Forbidden
 from dray.server.admission.request import Operation
@@ -45,6 +48,21 @@ def carried(raw: Raw | None) -> Any:
 def test_a_pod_that_names_nobody_is_the_default_account_in_both_fields() -> None:
     spec = admit(pod(), account()).spec
     assert (spec.service_account_name, spec.service_account) == ("default", "default")
+
+
+def test_pods_of_one_template_stay_alike() -> None:
+    """The volume's name is drawn once for them: it has to differ within the pod alone."""
+    plugin = ServiceAccounts(FixedState(account()), SeededEntropy(1))
+    made = pod()
+    share(made.spec)
+    one, other = (plugin.admit(create(PODS, replace(made, metadata=meta))) for meta in METADATA)
+    assert one.spec is other.spec
+    # Another server draws its own.
+    elsewhere = ServiceAccounts(FixedState(account()), SeededEntropy(2)).admit(create(PODS, made))
+    assert elsewhere.spec.volumes != one.spec.volumes
+
+
+METADATA = (ObjectMeta(name="a", namespace="ns"), ObjectMeta(name="b", namespace="ns"))
 
 
 def test_a_token_is_mounted_into_every_container() -> None:
