@@ -22,6 +22,7 @@ from typing import Any, Final
 
 import dray
 from dray.agent.runtimes.failures import RUN_CONTAINER_ERROR, RuntimeFailed
+from dray.agent.runtimes.process.children import spawn
 from dray.agent.runtimes.process.exits import ExitWatch
 from dray.agent.runtimes.process.records import ContainerRecord
 from dray.agent.runtimes.process.remnants import kill_remnants, kill_supervisor
@@ -214,22 +215,15 @@ class ProcessContainer:
             0o600,
         )
         try:
-            process = await asyncio.create_subprocess_exec(
-                *python_command("main", "sys.argv[2]"),
-                str(self.directory.absolute()),
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=log,
-                cwd="/",
-                env={},
-            )
+            command = (*python_command("main", "sys.argv[2]"), str(self.directory.absolute()))
+            process = spawn(command, stderr=log)
         except OSError as error:
             self._starting = None  # nothing has happened: it may be tried again
             raise self._failed(f"its supervisor cannot be started: {error.strerror}") from error
         finally:
             os.close(log)
         try:
-            output, _ = await within(self._clock, START_SECONDS, process.communicate())
+            output = await within(self._clock, START_SECONDS, process.output())
         except TimeoutError:
             output = b""
             await asyncio.to_thread(self._kill_supervisor)

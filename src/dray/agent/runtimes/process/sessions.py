@@ -20,6 +20,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from dray.agent.runtimes.failures import RuntimeFailed
+from dray.agent.runtimes.process.children import Child, spawn
 from dray.agent.runtimes.process.container import ProcessContainer, python_command
 from dray.agent.runtimes.process.shim import frames
 from dray.agent.runtimes.process.shim.identity import identify
@@ -44,7 +45,7 @@ class CommandSession:
 
     def __init__(
         self,
-        process: asyncio.subprocess.Process,
+        process: Child,
         outputs: dict[int, int],
         stdin: int,
         terminal: int,
@@ -283,7 +284,7 @@ async def run_command(container: ProcessContainer, config: SessionConfig) -> Com
                 theirs.append(end)
         for descriptor in {*ours, feed} - {-1}:
             os.set_blocking(descriptor, False)
-        process = await _spawn(launch, theirs)
+        process = _spawn(launch, theirs)
     except OSError as error:
         for descriptor in {*ours, feed} - {-1}:
             os.close(descriptor)
@@ -297,21 +298,18 @@ async def run_command(container: ProcessContainer, config: SessionConfig) -> Com
     return CommandSession(process, ours, feed, terminal)
 
 
-async def _spawn(launch: dict[str, Any], streams: list[int]) -> asyncio.subprocess.Process:
+def _spawn(launch: dict[str, Any], streams: list[int]) -> Child:
     stdin, stdout, stderr = streams
     # A file in memory: nothing of it shows anywhere, and nobody waits for anybody.
     given = os.memfd_create("launch")
     try:
         os.write(given, json.dumps(launch).encode())
         os.lseek(given, 0, os.SEEK_SET)
-        return await asyncio.create_subprocess_exec(
-            *python_command("execute", "int(sys.argv[2])"),
-            str(given),
+        return spawn(
+            (*python_command("execute", "int(sys.argv[2])"), str(given)),
             stdin=stdin,
             stdout=stdout,
             stderr=stderr,
-            cwd="/",
-            env={},
             pass_fds=(given,),
         )
     finally:
