@@ -15,10 +15,12 @@ from dray.controllers.garbage_collection.controller import GarbageCollector
 from dray.controllers.jobs.controller import JobController
 from dray.controllers.namespaces.controller import NamespaceController
 from dray.controllers.node_lifecycle.controller import NodeLifecycleController
+from dray.controllers.pod_gc import PodGarbageCollector
 from dray.controllers.reconciler import Context, Key, Reconciler
 from dray.controllers.replica_sets import ReplicaSetController
 from dray.controllers.resource_claims.controller import ResourceClaimController
 from dray.controllers.taint_eviction import TaintEvictionController
+from dray.controllers.ttl_after_finished import TTLAfterFinishedController
 from dray.entropy import Entropy
 from dray.errors import APIError, Conflict, TransportError
 from dray.metrics import Family, Histogram, render
@@ -35,11 +37,13 @@ CRASH_SECONDS: Final = 5.0
 CONTROLLERS: Final[Mapping[str, Callable[[Context], Reconciler]]] = {
     ReplicaSetController.name: ReplicaSetController,
     JobController.name: JobController,
+    TTLAfterFinishedController.name: TTLAfterFinishedController,
     NodeLifecycleController.name: NodeLifecycleController,
     TaintEvictionController.name: TaintEvictionController,
     ResourceClaimController.name: ResourceClaimController,
     GarbageCollector.name: GarbageCollector,
     NamespaceController.name: NamespaceController,
+    PodGarbageCollector.name: PodGarbageCollector,
 }
 """Every controller there is, by name."""
 
