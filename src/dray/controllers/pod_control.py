@@ -114,7 +114,9 @@ class PodControl:
         self._events.record(owner, EVENT_NORMAL, "SuccessfulDelete", message)
         return pod
 
-    async def remove_finalizer(self, key: Key, pod: Pod, finalizer: str) -> Pod:
+    async def remove_finalizer(
+        self, pod: Pod, finalizer: str, *, owner: Object | None = None
+    ) -> Pod:
         """Take a finalizer off a pod; that the pod is gone already is as good."""
         metadata = pod.metadata
         if finalizer not in metadata.finalizers:
@@ -135,7 +137,8 @@ class PodControl:
             )
         except NotFound:
             return pod
-        self.expectations.changed(key, changed)
+        if owner is not None:
+            self.expectations.changed(Key.of(owner), changed)
         return pod
 
 

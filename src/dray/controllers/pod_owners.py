@@ -16,7 +16,7 @@ from dray.controllers.ownership import controller_of, selector_of
 from dray.controllers.reconciler import Key
 from dray.errors import ParseError
 
-__all__ = ["PodOwners", "gathering_seconds"]
+__all__ = ["PodOwners", "gathering_seconds", "is_same_wish"]
 
 # So few that looking at all of them costs next to nothing.
 FEW_PODS_MAX: Final = 20
@@ -33,6 +33,15 @@ def gathering_seconds(pods_count: int) -> float:
     if pods_count <= FEW_PODS_MAX:
         return 0.0
     return min(pods_count * SECONDS_PER_POD, GATHERING_SECONDS_MAX)
+
+
+def is_same_wish(old: Object, new: Object) -> bool:
+    """Whether an owner changed only in what is said of it: there is no hurry to look again."""
+    before, after = old.metadata, new.metadata
+    return (before.generation, before.deletion_timestamp) == (
+        after.generation,
+        after.deletion_timestamp,
+    )
 
 
 class PodOwners(Generic[T]):

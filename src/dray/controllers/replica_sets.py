@@ -18,7 +18,7 @@ from dray.controllers.deletion_order import by_deletion_cost
 from dray.controllers.expectations import WAITING, Expectations
 from dray.controllers.ownership import Dependents, controller_of, selector_of
 from dray.controllers.pod_control import BURST_PODS_MAX, PodControl, all_at_once, slow_start
-from dray.controllers.pod_owners import PodOwners
+from dray.controllers.pod_owners import PodOwners, gathering_seconds, is_same_wish
 from dray.controllers.pod_states import (
     is_active,
     is_available,
@@ -86,8 +86,11 @@ class ReplicaSetController(Reconciler):
 
     def _hear(self, old: ReplicaSet | None, new: ReplicaSet | None) -> None:
         known = new or old
-        if known is not None:
-            self.queue.add(Key.of(known))
+        assert known is not None
+        seconds = 0.0
+        if old is not None and new is not None and is_same_wish(old, new):
+            seconds = gathering_seconds(new.spec.replicas or 0)
+        self.queue.add_after(Key.of(known), seconds)
 
     async def _claim(self, replica_set: ReplicaSet) -> list[Pod]:
         return await self._pods.dependents.claim(
