@@ -18,8 +18,10 @@ import pytest
 import yaml
 
 from docs import generate
-from dray import sdk
+from dray import client, sdk
 from dray.agent.metrics import AgentMetrics
+from dray.api.coordination import Lease
+from dray.api.core import Event
 from dray.api.features import FEATURES
 from dray.api.resource import ResourceSlice
 from dray.api.wire import Time
@@ -27,8 +29,10 @@ from dray.cli.conform import command as conform_command
 from dray.cli.node import command as node_command
 from dray.cli.server import command as server_command
 from dray.cli.snapshot import Snapshot
+from dray.client import _event_writer, _leader_election, _work_queue
 from dray.drivers.host import read_config
 from dray.drivers.simulated import FaultKind, read_fleet
+from dray.entropy import SeededEntropy
 from dray.http.limits import Limits
 from dray.sdk import Settings, serve
 from dray.sdk._metrics import DriverMetrics
@@ -39,6 +43,7 @@ from dray.server.patching import json_patch, managers
 from dray.server.verbs import watch
 from dray.server.watching import lanes
 from dray.store import history
+from dray.testing import FakeClock
 from dray.testing.cluster import Cluster
 from tests.e2e.transcripts import Session, outside_sessions, sessions_of
 
@@ -261,6 +266,70 @@ def test_every_fault_is_documented() -> None:
 def test_every_name_of_the_sdk_is_documented() -> None:
     text = SDK_PAGE.read_text()
     assert [name for name in sdk.__all__ if f"`{name}" not in text] == []
+
+
+CLIENT_PAGE = ROOT / "docs" / "reference" / "client.md"
+
+
+def test_every_name_of_the_client_is_documented() -> None:
+    text = CLIENT_PAGE.read_text()
+    assert [name for name in client.__all__ if not re.search(rf"\b{name}\b", text)] == []
+
+
+def test_the_clients_examples_work(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    kubeconfig = tmp_path / "config"
+    kubeconfig.write_text(
+        "{clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}], current-context: c, "
+        "contexts: [{name: c, context: {cluster: c, user: ''}}]}"
+    )
+    monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
+    names: dict[str, Any] = {"__name__": "example"}
+    for language, body in FENCE.findall(CLIENT_PAGE.read_text()):
+        assert language == "python"
+        exec(body, names)
+
+    async def play() -> None:
+        await names["test_pods_are_where_they_were_put"]()
+        clock, entropy = FakeClock(), SeededEntropy(1)
+        async with Cluster(clock=clock) as cluster:
+            node = await cluster.add_node("node-1")
+            pod = await cluster.add_pod("web", node="node-1")
+            await names["use"](cluster.client)
+            await names["report"](cluster.client, clock, entropy, pod, node)
+            counting = names["PodCounter"](cluster.client, clock, entropy)
+            looked = asyncio.Event()
+            look = counting.look
+
+            async def look_and_tell(node_name: str) -> None:
+                await look(node_name)
+                looked.set()
+
+            counting.look = look_and_tell
+            work = asyncio.create_task(
+                names["stand_by"](cluster.client, clock, entropy, "me", counting.run)
+            )
+            await looked.wait()
+            work.cancel()
+            await asyncio.wait([work])
+            lease = await cluster.client.get(Lease, "example", namespace="kube-system")
+            assert lease.spec.holder_identity == ""
+            (event,) = (await cluster.client.list(Event, namespace="default")).items
+            assert (event.reason, event.action) == ("Moved", "Moving")
+
+    asyncio.run(play())
+    assert "somebody else changed it" in capsys.readouterr().out
+
+
+def test_what_the_page_says_about_the_clients_limits_holds() -> None:
+    text = CLIENT_PAGE.read_text()
+    assert f"{_event_writer.LANES} events are written at a time" in text
+    assert f"Up to {_event_writer.QUEUED_MAX:,} wait" in text
+    assert f"given up after {_event_writer.TRIES_MAX} tries" in text
+    assert f"a burst of {_work_queue.RETRIES_BURST}" in text
+    assert f"its lease for {_leader_election.RENEW_SECONDS:.0f} seconds" in text
+    assert f"after {_leader_election.LEASE_SECONDS}." in text
 
 
 @pytest.mark.parametrize(
