@@ -81,6 +81,11 @@ class Action(IntFlag):
     )
 
 
+# Plain numbers: events are many, and flags take their time.
+_ADD: Final = int(Action.ADD)
+_DELETE: Final = int(Action.DELETE)
+
+
 @dataclass(frozen=True, slots=True)
 class ClusterEvent:
     """One change: an addition has no old object, a deletion no new one."""
@@ -93,9 +98,10 @@ class ClusterEvent:
     @property
     def label(self) -> str:
         """The name under which metrics count it."""
-        if self.action & Action.ADD:
+        action = int(self.action)
+        if action & _ADD:
             return f"{self.resource}Add"
-        return f"{self.resource}{'Delete' if self.action & Action.DELETE else 'Update'}"
+        return f"{self.resource}{'Delete' if action & _DELETE else 'Update'}"
 
 
 Hint: TypeAlias = Callable[[Pod, ClusterEvent], bool]

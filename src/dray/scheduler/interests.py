@@ -9,13 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from dray.api.core import Pod
 from dray.scheduler.cluster_events import Action, ClusterEvent, Hint, Interest
 
 __all__ = ["Interests", "Listener"]
 
-_ANYTHING = Action.ADD | Action.DELETE | Action.UPDATE
+# Kinds of events, by resource and what was done: a cluster sees some dozens.
+REMEMBERED_KINDS_MAX: Final = 1024
+
+_ANYTHING: Final = Action.ADD | Action.DELETE | Action.UPDATE
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,6 +45,7 @@ class Interests:
                 own += (listener,)
                 self._by_resource[resource] = (*self._by_resource.get(resource, ()), listener)
             self._by_plugin[plugin] = own
+        self._listening: dict[tuple[str, Action], tuple[Listener, ...]] = {}
 
     def knows(self, plugin: str) -> bool:
         return plugin in self._by_plugin
@@ -50,11 +55,18 @@ class Interests:
 
     def listening_to(self, event: ClusterEvent) -> tuple[Listener, ...]:
         """Whom an event concerns."""
-        listeners = self._by_resource.get(event.resource, ())
-        action = event.action
-        if all(action & listener.interest.actions for listener in listeners):
-            return listeners
-        return tuple(each for each in listeners if action & each.interest.actions)
+        key = event.resource, event.action
+        listeners = self._listening.get(key)
+        if listeners is None:
+            listeners = tuple(
+                listener
+                for listener in self._by_resource.get(event.resource, ())
+                if event.action & listener.interest.actions
+            )
+            if len(self._listening) >= REMEMBERED_KINDS_MAX:
+                self._listening.clear()
+            self._listening[key] = listeners
+        return listeners
 
     def worth(self, pod: Pod, rejectors: frozenset[str], event: ClusterEvent) -> bool:
         """Whether a pod that these plugins rejected should be tried again."""

@@ -8,17 +8,30 @@ counterpart: unschedulablePods in pkg/scheduler/backend/queue, and its pre-hints
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TypeAlias
 
-from dray.scheduler.cluster_events import ClusterEvent
-from dray.scheduler.interests import Interests, Listener
+from dray.api.core import Pod
+from dray.scheduler.cluster_events import ClusterEvent, Hint, Interest
+from dray.scheduler.interests import Interests
 from dray.scheduler.queued_pod import QueuedPod
 
 __all__ = ["WaitingPods"]
 
 Pods: TypeAlias = dict[str, QueuedPod]
 Shelf: TypeAlias = dict[Hashable, Pods]
+KeyedShelves: TypeAlias = dict[Callable[[Pod], tuple[str, ...]], Shelf]
+ShapedShelves: TypeAlias = dict[Callable[[Pod], Hashable], Shelf]
+
+
+@dataclass(slots=True)
+class _Rejected:
+    """The pods of one plugin: all, and by what its interests tell them apart by."""
+
+    pods: Pods
+    by_key: KeyedShelves
+    by_shape: ShapedShelves
 
 
 class WaitingPods:
@@ -27,65 +40,44 @@ class WaitingPods:
     def __init__(self, interests: Interests) -> None:
         self._interests = interests
         self._pods: Pods = {}
-        self._by_plugin: Shelf = {}
+        self._rejected: dict[str, _Rejected] = {}
         self._unknown: Pods = {}  # rejected by a plugin without any hints
-        self._by_shape: dict[Listener, Shelf] = {}
-        self._by_key: dict[Listener, Shelf] = {}
         # Where each pod lies: it must be found there even after the pod has changed.
         self._spots: dict[str, list[tuple[Shelf, Hashable]]] = {}
 
     def add(self, queued: QueuedPod, plugins: Iterable[str]) -> None:
         """Take in a pod, or one that has changed anew; that one keeps its turn."""
-        uid = queued.uid
+        uid, pod = queued.uid, queued.pod
         if uid in self._pods:
             self._clear(uid)
         self._pods[uid] = queued
         spots = self._spots[uid] = []
         for plugin in sorted(plugins):
-            self._put(queued, self._by_plugin, plugin, spots)
+            rejected = self._rejected_by(plugin)
+            rejected.pods[uid] = queued
             if not self._interests.knows(plugin):
                 self._unknown[uid] = queued
-            for listener in self._interests.of_plugin(plugin):
-                interest = listener.interest
-                if interest.pod_keys is not None:
-                    shelf = self._by_key.setdefault(listener, {})
-                    for key in dict.fromkeys(interest.pod_keys(queued.pod)):
-                        self._put(queued, shelf, key, spots)
-                if interest.shape is not None:
-                    shelf = self._by_shape.setdefault(listener, {})
-                    self._put(queued, shelf, _hashable(interest.shape(queued.pod), uid), spots)
+            for keys_of, shelf in rejected.by_key.items():
+                for key in keys_of(pod):
+                    shelf.setdefault(key, {})[uid] = queued
+                    spots.append((shelf, key))
+            for shape_of, shelf in rejected.by_shape.items():
+                shape = _hashable(shape_of(pod), uid)
+                shelf.setdefault(shape, {})[uid] = queued
+                spots.append((shelf, shape))
 
     def remove(self, queued: QueuedPod) -> None:
         """Forget a pod that is in here."""
         del self._pods[queued.uid]
         self._clear(queued.uid)
 
-    def _clear(self, uid: str) -> None:
-        self._unknown.pop(uid, None)
-        for shelf, key in self._spots.pop(uid):
-            pods = shelf[key]
-            del pods[uid]
-            if not pods:
-                del shelf[key]
-
     def woken_by(self, event: ClusterEvent) -> list[QueuedPod]:
         """Those for whom the event is worth another try; they stay in here."""
         woken: Pods = dict(self._unknown)
         for listener in self._interests.listening_to(event):
-            interest = listener.interest
-            keys = None if interest.event_keys is None else interest.event_keys(event)
-            if keys is not None:
-                shelf = self._by_key.get(listener, {})
-                for key in keys:
-                    _ask(shelf.get(key, {}), listener, event, woken)
-            elif interest.hint is None:
-                woken.update(self._by_plugin.get(listener.plugin, {}))
-            elif interest.shape is not None:
-                for pods in self._by_shape.get(listener, {}).values():
-                    if interest.hint(next(iter(pods.values())).pod, event):
-                        woken.update(pods)
-            else:
-                _ask(self._by_plugin.get(listener.plugin, {}), listener, event, woken)
+            rejected = self._rejected.get(listener.plugin)
+            if rejected is not None and rejected.pods:
+                _wake(rejected, listener.interest, event, woken)
         return list(woken.values())
 
     def waiting_longer_than(self, since: float) -> list[QueuedPod]:
@@ -98,7 +90,7 @@ class WaitingPods:
         return found
 
     def count_by_plugin(self) -> Mapping[str, int]:
-        return {str(plugin): len(pods) for plugin, pods in self._by_plugin.items()}
+        return {name: len(each.pods) for name, each in self._rejected.items() if each.pods}
 
     def oldest(self) -> QueuedPod | None:
         return next(iter(self._pods.values()), None)
@@ -109,18 +101,50 @@ class WaitingPods:
     def __len__(self) -> int:
         return len(self._pods)
 
-    @staticmethod
-    def _put(
-        queued: QueuedPod, shelf: Shelf, key: Hashable, spots: list[tuple[Shelf, Hashable]]
-    ) -> None:
-        shelf.setdefault(key, {})[queued.uid] = queued
-        spots.append((shelf, key))
+    def _rejected_by(self, plugin: str) -> _Rejected:
+        rejected = self._rejected.get(plugin)
+        if rejected is None:
+            interests = [each.interest for each in self._interests.of_plugin(plugin)]
+            keys: KeyedShelves = {
+                each.pod_keys: {} for each in interests if each.pod_keys is not None
+            }
+            shapes: ShapedShelves = {each.shape: {} for each in interests if each.shape is not None}
+            rejected = self._rejected[plugin] = _Rejected({}, keys, shapes)
+        return rejected
+
+    def _clear(self, uid: str) -> None:
+        self._unknown.pop(uid, None)
+        for rejected in self._rejected.values():
+            rejected.pods.pop(uid, None)
+        for shelf, key in self._spots.pop(uid):
+            pods = shelf.get(key)
+            if pods is not None:  # else the pod named this key twice
+                pods.pop(uid, None)
+                if not pods:
+                    del shelf[key]
 
 
-def _ask(pods: Pods, listener: Listener, event: ClusterEvent, woken: Pods) -> None:
-    hint = listener.interest.hint
+def _wake(rejected: _Rejected, interest: Interest, event: ClusterEvent, woken: Pods) -> None:
+    hint = interest.hint
+    keys = None if interest.event_keys is None else interest.event_keys(event)
+    if keys is not None and interest.pod_keys is not None:
+        shelf = rejected.by_key[interest.pod_keys]
+        for key in keys:
+            _ask(shelf.get(key, {}), hint, event, woken)
+    elif hint is not None and interest.shape is not None:
+        for pods in rejected.by_shape[interest.shape].values():
+            if hint(next(iter(pods.values())).pod, event):
+                woken.update(pods)
+    else:
+        _ask(rejected.pods, hint, event, woken)
+
+
+def _ask(pods: Pods, hint: Hint | None, event: ClusterEvent, woken: Pods) -> None:
+    if hint is None:
+        woken.update(pods)
+        return
     for uid, queued in pods.items():
-        if uid not in woken and (hint is None or hint(queued.pod, event)):
+        if uid not in woken and hint(queued.pod, event):
             woken[uid] = queued
 
 

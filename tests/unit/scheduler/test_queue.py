@@ -23,6 +23,7 @@ from dray.scheduler.cluster_events import (
 from dray.scheduler.queue import SchedulingQueue
 from dray.scheduler.queued_pod import Place, QueuedPod
 from dray.testing import FakeClock
+from tests.unit.scheduler.queue_model import QueueAgainstModel
 from tests.unit.scheduler.queued import node_added, pod
 
 FIT = frozenset({"Fit"})
@@ -406,3 +407,8 @@ def test_how_pods_came_where_they_are_is_counted(stage: Stage) -> None:
         ("backoff", "NodeAdd"): 1,
         ("active", "BackoffComplete"): 1,
     }
+
+
+# Against a model ---------------------------------------------------------------------------------
+
+TestQueueAgainstModel = pytest.mark.slow(QueueAgainstModel.TestCase)
