@@ -1,95 +1,81 @@
-"""How good a node is for a pod, among those where it can be.
+"""How full a node would be with a pod on it.
 
-`least_allocated` prefers nodes with much left, as upstream's default strategy does: the mean over
-cpu and memory of what would remain free, 0 to 100. `score` is what the pod itself prefers of a node
-by its labels, and what the node's taints advise against.
+`least_allocated` prefers nodes with much left: the mean over cpu and memory of what would remain.
+`balanced_allocation` prefers nodes on which the pod brings the use of cpu and that of memory closer
+together, so that neither is left over in vain. Both give 0 to 100 points; upstream adds them up. A
+pod that says nothing of cpu or memory counts a little for the first and nothing for the second.
 
-Upstream counterparts: the Score of NodeResourcesFit, NodeAffinity and TaintToleration.
+Upstream counterparts: the Score of NodeResourcesFit with its default strategy, and of
+NodeResourcesBalancedAllocation. What pods themselves prefer is in `dray.scheduler.preferences`;
+`score` is the part of it that one node alone decides.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
-from dray.api.core import (
-    RESOURCE_CPU,
-    RESOURCE_MEMORY,
-    TAINT_EFFECT_PREFER_NO_SCHEDULE,
-    Node,
-    NodeSelector,
-    NodeSelectorTerm,
-    Pod,
-)
-from dray.api.node_matching import node_matches
-from dray.errors import AllocationError
+from dray.api.core import RESOURCE_CPU, RESOURCE_MEMORY
 from dray.scheduler.node_info import NodeInfo
 from dray.scheduler.pod_info import PodInfo
-from dray.scheduler.tolerations import tolerated
+from dray.scheduler.preferences import (
+    NODE_AFFINITY_WEIGHT,
+    TAINTS_WEIGHT,
+    preferred_weight,
+    unwelcome_taints,
+)
 
-__all__ = ["least_allocated", "score"]
+__all__ = ["balanced_allocation", "least_allocated", "score"]
 
-_SCORE_MAX: Final = 100
-_TAINT_WEIGHT: Final = 3
-_AFFINITY_WEIGHT: Final = 2
+POINTS_MAX: Final = 100
 
 
-def least_allocated(pod: PodInfo, node: NodeInfo) -> float:
-    """How much of cpu and memory would be left with the pod there; 0 to 100."""
-    allocatable = node.allocatable
-    total = 0
-    known = 0
-    cpu = allocatable.get(RESOURCE_CPU, 0)
+def least_allocated(pod: PodInfo, node: NodeInfo) -> int:
+    """How much of cpu and memory would be left with the pod there."""
+    cpu = node.allocatable.get(RESOURCE_CPU, 0)
+    memory = node.allocatable.get(RESOURCE_MEMORY, 0)
+    if cpu and memory:
+        return (
+            _left(cpu, node.scored_cpu + pod.scored_cpu)
+            + _left(memory, node.scored_memory + pod.scored_memory)
+        ) // 2
     if cpu:
-        known += 1
-        free = cpu - node.scored_cpu - pod.scored_cpu
-        if free > 0:
-            total += free * _SCORE_MAX // cpu
-    memory = allocatable.get(RESOURCE_MEMORY, 0)
-    if memory:
-        known += 1
-        free = memory - node.scored_memory - pod.scored_memory
-        if free > 0:
-            total += free * _SCORE_MAX // memory
-    return total // known if known else 0
+        return _left(cpu, node.scored_cpu + pod.scored_cpu)
+    return _left(memory, node.scored_memory + pod.scored_memory) if memory else 0
 
 
-def score(pod: PodInfo, node: NodeInfo) -> float:
-    """What speaks for the node apart from its size: above zero for, below zero against."""
+def _left(offered: int, used: int) -> int:
+    return (offered - used) * POINTS_MAX // offered if used < offered else 0
+
+
+def balanced_allocation(pod: PodInfo, node: NodeInfo) -> int:
+    """Whether the pod would use up what the others leave over: 75 if it makes no difference."""
+    requests = pod.requests
+    cpu, memory = requests.get(RESOURCE_CPU, 0), requests.get(RESOURCE_MEMORY, 0)
+    if not cpu and not memory:
+        return 0  # it has no say, and all nodes are equal to it
+    used = node.requested
+    used_cpu, used_memory = used.get(RESOURCE_CPU, 0), used.get(RESOURCE_MEMORY, 0)
+    after = _balance(used_cpu + cpu, used_memory + memory, node.allocatable)
+    before = _balance(used_cpu, used_memory, node.allocatable)
+    # Go cuts towards zero; the sum is never below zero.
+    return POINTS_MAX // 2 + (POINTS_MAX // 2 + after - before) // 2
+
+
+def _balance(cpu: int, memory: int, offered: Mapping[str, int]) -> int:
+    """From 50, when one is used up and the other untouched, to 100, when both are used alike."""
+    offered_cpu, offered_memory = offered.get(RESOURCE_CPU, 0), offered.get(RESOURCE_MEMORY, 0)
+    if not offered_cpu or not offered_memory:
+        return POINTS_MAX
+    distance = abs(min(cpu / offered_cpu, 1.0) - min(memory / offered_memory, 1.0))
+    return int((1 - distance / 2) * POINTS_MAX)
+
+
+def score(pod: PodInfo, node: NodeInfo) -> int:
+    """What speaks for one node, apart from its size and its neighbours; below zero: against."""
     total = 0
     if node.node.spec.taints:
-        total -= _TAINT_WEIGHT * _unwelcome_taints(pod.pod, node.node)
+        total -= TAINTS_WEIGHT * unwelcome_taints(pod, node)
     if pod.pod.spec.affinity is not None:
-        total += _AFFINITY_WEIGHT * _preferred_weight(pod.pod, node.node)
+        total += NODE_AFFINITY_WEIGHT * preferred_weight(pod, node)
     return total
-
-
-def _unwelcome_taints(pod: Pod, node: Node) -> int:
-    """How many taints advise against the node and are not tolerated."""
-    tolerations = [
-        each
-        for each in pod.spec.tolerations
-        if each.effect in ("", TAINT_EFFECT_PREFER_NO_SCHEDULE)
-    ]
-    return sum(
-        taint.effect == TAINT_EFFECT_PREFER_NO_SCHEDULE and not tolerated(taint, tolerations)
-        for taint in node.spec.taints
-    )
-
-
-def _preferred_weight(pod: Pod, node: Node) -> int:
-    """The weights of the preferred terms of node affinity that the node matches, together."""
-    affinity = pod.spec.affinity
-    if affinity is None or affinity.node_affinity is None:
-        return 0
-    return sum(
-        each.weight
-        for each in affinity.node_affinity.preferred_during_scheduling_ignored_during_execution
-        if each.weight and _matches(node, each.preference)
-    )
-
-
-def _matches(node: Node, term: NodeSelectorTerm) -> bool:
-    try:
-        return node_matches(node, None, None, NodeSelector(node_selector_terms=(term,)))
-    except AllocationError:
-        return False
