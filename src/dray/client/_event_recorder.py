@@ -100,6 +100,8 @@ class EventRecorder:
             name=event_name(regarding.metadata.name, self._nanoseconds()) or self._entropy.uid(),
             namespace=regarding.metadata.namespace or _DEFAULT_NAMESPACE,
         )
+        if not message.isascii():
+            message = message.encode(errors="replace").decode()  # half a character has no JSON form
         about = _reference(regarding, field_path)
         other = None if related is None else _reference(related)
         if self._series is None:
@@ -182,7 +184,7 @@ def _cut(text: str, bytes_max: int, end: str = "") -> str:
     """The text if it is no longer, else its beginning."""
     if len(text) * 4 <= bytes_max:
         return text
-    data = text.encode(errors="replace")
+    data = text.encode()
     if len(data) <= bytes_max:
         return text
     return data[: bytes_max - len(end)].decode(errors="ignore") + end

@@ -251,3 +251,15 @@ def test_notes_and_instances_are_cut_to_what_servers_take(character: str) -> Non
             assert exact.message == "x" * NOTE_BYTES_MAX
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize("series", [False, True])
+def test_a_message_that_no_json_can_hold_is_written_as_far_as_it_goes(series: bool) -> None:
+    async def main() -> None:
+        async with recording(series=series) as recorded:
+            recorded.recorder.record(POD, "Normal", "Said", "caf\u00e9 \udcff")
+            await recorded.recorder.drain()
+            (event,) = await recorded.events()
+            assert event.message == "caf\u00e9 ?"
+
+    asyncio.run(main())
