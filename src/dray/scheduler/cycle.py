@@ -14,7 +14,6 @@ attempt as long as another node will do.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from itertools import chain, groupby
 from typing import Final, Protocol
 
@@ -33,12 +32,13 @@ from dray.scheduler.node_info import NodeInfo
 from dray.scheduler.placement import ClaimPlacement, Demand, Placement, Refusal
 from dray.scheduler.pod_claims import Unresolved, resolve
 from dray.scheduler.pod_info import PodInfo
+from dray.scheduler.preferences import Preferences
 from dray.scheduler.reach import Reach
-from dray.scheduler.scoring import least_allocated, score
+from dray.scheduler.scoring import balanced_allocation, least_allocated
 from dray.scheduler.settings import SchedulerSettings
 from dray.scheduler.snapshot import Snapshot
 
-__all__ = ["RESERVED_FOR_MAX", "Cycle", "Demands"]
+__all__ = ["RESERVED_FOR_MAX", "Cycle", "Demands", "Try"]
 
 # What the API allows.
 RESERVED_FOR_MAX: Final = 256
@@ -53,7 +53,7 @@ class Demands(Protocol):
 
     def split(
         self, pod: PodInfo, claims: tuple[ResourceClaim, ...], nodes: Iterable[NodeInfo]
-    ) -> Sequence[tuple[Demand, Callable[[NodeInfo], bool] | None]] | Refusal:
+    ) -> Sequence[tuple[Demand, Callable[[NodeInfo], bool] | None]]:
         """What is wanted on which nodes; where there is no difference, on all (None)."""
 
 
@@ -77,32 +77,37 @@ class Cycle:
         self._demands = demands
         self._settings = settings
         self._clock = clock
+        self._preferences = Preferences(snapshot)
         self._turn = 0  # where the search began last, for pods that any node may take
 
     def attempt(self, pod: PodInfo) -> Placement | Refusal:
         """Where the pod goes, or why nowhere."""
-        resolved = resolve(pod.pod, self._claims.get)
-        if isinstance(resolved, Unresolved):
-            return self._refuse(resolved.why)
-        if why := self._problem(pod, resolved):
-            return self._refuse(why)
-        wanted = tuple([claim for claim in resolved if claim.status.allocation is None])
-        demands = self._demands.split(pod, wanted, self._snapshot.nodes.values())
-        if isinstance(demands, Refusal):
-            return demands
         try:
-            reach = self._reach(resolved)
-            tries = [
-                _Try(self, pod, demand, reach, where if where is not None else _anywhere)
-                for demand, where in demands
-            ]
+            tries = self.tries(pod)
+            if isinstance(tries, Refusal):
+                return tries
             best = self._choose(pod, tries)
         except AllocationError as error:
             return self._refuse(str(error), failed=True)
         if best is None:
-            return self._diagnose(tries, reach)
+            return self._diagnose(tries)
         node, chosen = best
-        return self._place(pod, resolved, node, chosen)
+        return self._place(pod, node, chosen)
+
+    def tries(self, pod: PodInfo) -> Sequence[Try] | Refusal:
+        """The pod, ready to be asked about nodes. Raises AllocationError."""
+        claims = resolve(pod.pod, self._claims.get)
+        if isinstance(claims, Unresolved):
+            return self._refuse(claims.why)
+        if why := self._problem(pod, claims):
+            return self._refuse(why)
+        wanted = tuple([claim for claim in claims if claim.status.allocation is None])
+        demands = self._demands.split(pod, wanted, self._snapshot.nodes.values())
+        reach = self._reach(claims)
+        return [
+            Try(self, pod, claims, demand, reach, where if where is not None else _anywhere)
+            for demand, where in demands
+        ]
 
     # What holds for all nodes ------------------------------------------------------------------
 
@@ -144,7 +149,7 @@ class Cycle:
 
     # Choosing ----------------------------------------------------------------------------------
 
-    def _choose(self, pod: PodInfo, tries: Sequence[_Try]) -> tuple[NodeInfo, _Try] | None:
+    def _choose(self, pod: PodInfo, tries: Sequence[Try]) -> tuple[NodeInfo, Try] | None:
         nominated = pod.pod.status.nominated_node_name
         if nominated and (node := self._snapshot.nodes.get(nominated)) is not None:
             for one in tries:
@@ -152,24 +157,32 @@ class Cycle:
                     return node, one
         if _prefers(pod):
             # What the pod would like may be anywhere among the nodes that would do.
-            ranked = [
-                (one.worth(node), node, one)
-                for one in tries
-                for node in one.feasible(chain.from_iterable(one.tiers()))
-            ]
-            if not ranked:
-                return None
-            _, node, chosen = min(
-                ranked,
-                key=lambda each: (-score(pod, each[1]), each[0], -least_allocated(pod, each[1])),
+            found = [(one, one.feasible(chain.from_iterable(one.tiers()))) for one in tries]
+        else:
+            tiers = ((one, one.feasible(tier)) for one in tries for tier in one.tiers())
+            found = [next((each for each in tiers if each[1]), (tries[0], []))]
+        return self._best(pod, found)
+
+    def _best(
+        self, pod: PodInfo, found: Sequence[tuple[Try, list[NodeInfo]]]
+    ) -> tuple[NodeInfo, Try] | None:
+        pairs = [(one, node) for one, some in found for node in some]
+        if len(pairs) <= 1:
+            return next(((node, one) for one, node in pairs), None)
+        points = self._preferences.points(pod, [node for _, node in pairs])
+        several = len(found) > 1 or _prefers(pod)  # tiers: those of one are worth the same
+
+        def rank(number: int) -> tuple[object, ...]:
+            one, node = pairs[number]
+            return (
+                -points.get(node.name, 0),
+                one.worth(node) if several else (),
+                -least_allocated(pod, node) - balanced_allocation(pod, node),
+                number,  # of equals, the first: the same state gives the same choice
             )
-            return node, chosen
-        for one in tries:
-            for tier in one.tiers():
-                found = one.feasible(tier)
-                if found:
-                    return max(found, key=partial(_liking, pod)), one
-        return None
+
+        one, node = pairs[min(range(len(pairs)), key=rank)]
+        return node, one
 
     def in_turn(self) -> Iterator[NodeInfo]:
         """All nodes, beginning elsewhere each time, so that all get their share of pods."""
@@ -178,9 +191,7 @@ class Cycle:
         self._turn += self._settings.feasible_nodes_max
         return chain(nodes[start:], nodes[:start])
 
-    def _place(
-        self, pod: PodInfo, claims: tuple[ResourceClaim, ...], node: NodeInfo, chosen: _Try
-    ) -> Placement:
+    def _place(self, pod: PodInfo, node: NodeInfo, chosen: Try) -> Placement:
         results = chosen.allocate(node)
         given = dict(
             zip([claim.metadata.uid for claim in chosen.demand.claims], results, strict=True)
@@ -189,7 +200,9 @@ class Cycle:
         return Placement(
             pod,
             node.name,
-            tuple([ClaimPlacement(claim, given.get(claim.metadata.uid)) for claim in claims]),
+            tuple(
+                [ClaimPlacement(claim, given.get(claim.metadata.uid)) for claim in chosen.claims]
+            ),
             special,
             results[-1] if special is not None else None,
         )
@@ -200,7 +213,7 @@ class Cycle:
         message = tell(len(self._snapshot.nodes), why)
         return Refusal(message, frozenset({DYNAMIC_RESOURCES}), failed=failed)
 
-    def _diagnose(self, tries: Sequence[_Try], reach: Reach) -> Refusal:
+    def _diagnose(self, tries: Sequence[Try]) -> Refusal:
         rejections: dict[str, Rejection] = {}
         for one in tries:
             rejections.update(one.rejections(self._snapshot.nodes.values()))
@@ -208,7 +221,7 @@ class Cycle:
             tell_nodes(len(self._snapshot.nodes), rejections),
             frozenset(each.plugin for each in rejections.values()),
             rejections,
-            misplaced=reach.misplaced,
+            misplaced=tries[0].reach.misplaced,
         )
 
     # For a try ---------------------------------------------------------------------------------
@@ -227,22 +240,24 @@ class Cycle:
         return self._settings.feasible_nodes_max
 
 
-class _Try:
+class Try:
     """One pod, on the nodes on which it wants one and the same."""
 
     def __init__(
         self,
         cycle: Cycle,
         pod: PodInfo,
+        claims: tuple[ResourceClaim, ...],
         demand: Demand,
         reach: Reach,
         where: Callable[[NodeInfo], bool],
     ) -> None:
+        self.claims = claims
         self.demand = demand
+        self.reach = reach
         self._cycle = cycle
-        self._reach = reach
         self._where = where
-        self._check = cycle.check(pod, demand)
+        self.check = cycle.check(pod, demand)
         self._survey = cycle.survey(demand)
 
     def tiers(self) -> Iterator[Iterable[NodeInfo]]:
@@ -258,9 +273,9 @@ class _Try:
 
     def _names(self) -> Iterable[str] | None:
         """The only nodes worth asking about; None if all are."""
-        if (only := self._reach.only) is not None:
+        if (only := self.reach.only) is not None:
             return (only,)
-        return self._check.candidates()
+        return self.check.candidates()
 
     def _known(self, names: Iterable[str]) -> Iterator[NodeInfo]:
         for name in names:
@@ -271,10 +286,10 @@ class _Try:
         """Nodes that would do, as many as it takes to choose from."""
         found = []
         enough = self._cycle.feasible_nodes_max
-        check = self._check.on
-        restricted = self._reach.restricts
+        check = self.check.on
+        restricted = self.reach.restricts
         for node in nodes:
-            if restricted and not self._reach.includes(node):
+            if restricted and not self.reach.includes(node):
                 continue
             if check(node) is None and self._where(node):
                 found.append(node)
@@ -282,11 +297,14 @@ class _Try:
                     break
         return found
 
-    def fits(self, node: NodeInfo) -> bool:
-        """Whether this one node would do."""
-        if self._survey is not None and not self._survey.fits(node.name):
-            return False
-        return bool(self.feasible([node]))
+    def fits(self, node: NodeInfo, check: NodeCheck | None = None) -> bool:
+        """Whether this one node would do, or a copy of it that has a check of its own."""
+        return (
+            (self._survey is None or self._survey.fits(node.name))
+            and self._where(node)
+            and self.reach.includes(node)
+            and (check or self.check).on(node) is None
+        )
 
     def worth(self, node: NodeInfo) -> tuple[int, ...]:
         """What devices make of a node on which the pod fits; less is better."""
@@ -307,17 +325,13 @@ class _Try:
         for node in nodes:
             if not self._where(node):
                 continue
-            rejection = self._check.on(node)
+            rejection = self.check.on(node)
             if rejection is None and devices is not None:
                 rejection = devices.on(node.name)
-            if rejection is None and not self._reach.includes(node):
+            if rejection is None and not self.reach.includes(node):
                 rejection = _NOT_AVAILABLE
             if rejection is not None:
                 yield node.name, rejection
-
-
-def _liking(pod: PodInfo, node: NodeInfo) -> tuple[float, float]:
-    return score(pod, node), least_allocated(pod, node)
 
 
 def _prefers(pod: PodInfo) -> bool:
@@ -336,10 +350,6 @@ def _prefers(pod: PodInfo) -> bool:
 
 def _preferred(affinity: NodeAffinity | PodAffinity | PodAntiAffinity) -> bool:
     return bool(affinity.preferred_during_scheduling_ignored_during_execution)
-
-
-def _rank(pod: PodInfo, node: NodeInfo, worth: tuple[int, ...]) -> tuple[object, ...]:
-    return (-score(pod, node), worth, -least_allocated(pod, node))
 
 
 def _anywhere(_node: NodeInfo) -> bool:

@@ -1,25 +1,39 @@
 """What can be done for a pod that fits nowhere: free devices that nobody uses, or evict others.
 
 A claim that has devices where the pod cannot go, and that nobody else is using, gives them back, so
-that the next attempt may find others. One claim at a time, as upstream: it may be enough.
+that the next attempt may find others. One claim at a time, as upstream: it may be enough. If there
+is none, pods of lower priority may have to go. The pod is then meant for their node, and is tried
+again when they are gone.
 
-Upstream counterparts: PostFilter of the DynamicResources plugin, and DefaultPreemption.
+Upstream counterparts: PostFilter of the DynamicResources plugin, and of DefaultPreemption.
 """
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from typing import Final, NamedTuple
 
-from dray.api.core import Pod
+from dray.api.core import (
+    CONDITION_TRUE,
+    POD_CONDITION_DISRUPTION_TARGET,
+    POD_REASON_PREEMPTION_BY_SCHEDULER,
+    Pod,
+    PodCondition,
+)
 from dray.api.resource import ResourceClaim, ResourceClaimStatus
-from dray.api.wire import replace
-from dray.client import Client
-from dray.errors import APIError, TransportError
+from dray.api.wire import Time, replace
+from dray.client import Client, PatchType
+from dray.clock import Clock
+from dray.errors import APIError, NotFound, TransportError
 from dray.scheduler.claims import Claims
 from dray.scheduler.placement import Refusal
 from dray.scheduler.pod_info import PodInfo
+from dray.scheduler.preemption import Preemption, Sacrifice
 
 __all__ = ["MakingRoom", "Room"]
+
+_log = logging.getLogger(__name__)
 
 
 class Room(NamedTuple):
@@ -37,25 +51,86 @@ NOTHING: Final = Room()
 class MakingRoom:
     """Makes room for pods that were refused."""
 
-    def __init__(self, client: Client, claims: Claims) -> None:
+    def __init__(
+        self,
+        client: Client,
+        claims: Claims,
+        preemption: Preemption | None,
+        clock: Clock,
+        *,
+        scheduler_name: str,
+    ) -> None:
+        """Without `preemption` nobody has to go."""
         self._client = client
         self._claims = claims
+        self._preemption = preemption
+        self._clock = clock
+        self._scheduler_name = scheduler_name
 
-    async def consider(self, pod: PodInfo, refusal: Refusal) -> Room:
+    def find(self, pod: PodInfo, refusal: Refusal) -> Sacrifice | None:
+        """Whom to evict. To be asked before anything changes: it looks at the same state."""
+        if self._preemption is None or any(_is_idle(claim, pod.pod) for claim in refusal.misplaced):
+            return None
+        return self._preemption.find(pod, refusal)
+
+    async def make(self, pod: PodInfo, refusal: Refusal, sacrifice: Sacrifice | None) -> Room:
         """Do what can be done. Failures are no more than that: nothing was done."""
         for claim in refusal.misplaced:
             newest = self._claims.get(claim.metadata.name, claim.metadata.namespace)
-            if newest is None or not _is_idle(newest, pod.pod):
-                continue
-            try:
-                stored = await self._client.update_status(
-                    replace(newest, status=ResourceClaimStatus())
-                )
-            except (APIError, TransportError) as error:
-                return Room(f"claim {newest.metadata.name} keeps its devices: {error}")
-            self._claims.assume(stored)
-            return Room("deallocation of ResourceClaim completed")
-        return NOTHING
+            if newest is not None and _is_idle(newest, pod.pod):
+                return await self._deallocate(newest)
+        if sacrifice is None:
+            return NOTHING
+        gone = await asyncio.gather(*(self._evict(each.pod) for each in sacrifice.victims))
+        victims = tuple(victim for victim in gone if victim is not None)
+        count = len(sacrifice.victims)
+        pods = "1 pod" if count == 1 else f"{count} pods"
+        return Room(
+            f"preemption: {pods} of lower priority must leave node {sacrifice.node_name} first.",
+            victims,
+            sacrifice.node_name,
+            sacrifice.node_name,
+        )
+
+    async def _deallocate(self, claim: ResourceClaim) -> Room:
+        try:
+            stored = await self._client.update_status(replace(claim, status=ResourceClaimStatus()))
+        except (APIError, TransportError) as error:
+            return Room(f"claim {claim.metadata.name} keeps its devices: {error}")
+        self._claims.assume(stored)
+        return Room("deallocation of ResourceClaim completed")
+
+    async def _evict(self, victim: Pod) -> Pod | None:
+        """Have a pod go; None if that failed, or it is gone already."""
+        metadata = victim.metadata
+        if metadata.deletion_timestamp is not None:
+            return None
+        condition = PodCondition(
+            type=POD_CONDITION_DISRUPTION_TARGET,
+            observed_generation=metadata.generation,
+            status=CONDITION_TRUE,
+            reason=POD_REASON_PREEMPTION_BY_SCHEDULER,
+            message=f"{self._scheduler_name}: preempting to accommodate a higher priority pod",
+            last_transition_time=Time(self._clock.now()),
+        )
+        try:
+            await self._client.patch(
+                Pod,
+                metadata.name,
+                {"metadata": {"uid": metadata.uid}, "status": {"conditions": [condition]}},
+                namespace=metadata.namespace,
+                type=PatchType.STRATEGIC,
+                subresource="status",
+            )
+            await self._client.delete(
+                Pod, metadata.name, namespace=metadata.namespace, uid=metadata.uid
+            )
+        except NotFound:
+            return None
+        except (APIError, TransportError) as error:
+            _log.info("pod %s/%s stays: %s", metadata.namespace, metadata.name, error)
+            return None
+        return victim
 
 
 def _is_idle(claim: ResourceClaim, pod: Pod) -> bool:

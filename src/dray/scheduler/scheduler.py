@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from dray.api.core import Namespace, Node, Pod
 from dray.api.features import DEFAULT_GATES, FeatureGates
+from dray.api.policy import PodDisruptionBudget
 from dray.api.resource import DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice
 from dray.client import Client, EventRecorder, Informers
 from dray.clock import Clock
@@ -46,6 +47,7 @@ from dray.scheduler.metrics import SchedulerMetrics
 from dray.scheduler.placement import Placement, Refusal
 from dray.scheduler.pod_claims import Unresolved, claim_names, resolve
 from dray.scheduler.pod_info import PodInfo
+from dray.scheduler.preemption import Preemption, Sacrifice
 from dray.scheduler.queue import SchedulingQueue
 from dray.scheduler.queued_pod import QueuedPod
 from dray.scheduler.reports import Reports
@@ -116,7 +118,21 @@ class Scheduler:
                 max_seconds=settings.backoff_seconds_max,
             ),
         )
-        self._making_room = MakingRoom(client, self._claims)
+        preemption = Preemption(
+            self._snapshot,
+            self._cycle,
+            self._claims,
+            self._devices,
+            informers.of(PodDisruptionBudget),
+        )
+        self._making_room = MakingRoom(
+            client,
+            self._claims,
+            preemption if settings.preemption else None,
+            clock,
+            scheduler_name=settings.name,
+        )
+        self._nominated: dict[str, str] = {}  # by uid: the node where room is being made
         self._assumed: dict[str, Placement] = {}  # by uid: decided, and not heard of yet
         self._slots = asyncio.Semaphore(settings.bindings_max)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -177,8 +193,10 @@ class Scheduler:
         outcome = self._cycle.attempt(info)
         self._metrics.decided(self._clock.monotonic() - began)
         if isinstance(outcome, Refusal):
-            self._spawn(self._refuse(queued, info, outcome, began))
+            sacrifice = None if outcome.failed else self._making_room.find(info, outcome)
+            self._spawn(self._refuse(queued, info, outcome, sacrifice, began))
             return
+        self._nominated.pop(info.uid, None)
         self._snapshot.add_pod(info, outcome.node_name)
         self._assumed[info.uid] = outcome
         for each in outcome.claims:
@@ -219,13 +237,20 @@ class Scheduler:
         await self._report(pod, SCHEDULER_ERROR, why)
 
     async def _refuse(
-        self, queued: QueuedPod, info: PodInfo, refusal: Refusal, began: float
+        self,
+        queued: QueuedPod,
+        info: PodInfo,
+        refusal: Refusal,
+        sacrifice: Sacrifice | None,
+        began: float,
     ) -> None:
         if refusal.failed:
             await self._failed(queued, info.pod, refusal.message, began)
             return
         self._metrics.attempted("unschedulable", self._clock.monotonic() - began)
-        room = await self._making_room.consider(info, refusal)
+        if sacrifice is not None:
+            self._nominated[info.uid] = sacrifice.node_name
+        room = await self._making_room.make(info, refusal, sacrifice)
         self._queue.reject(queued, refusal.plugins)
         if room.victims:
             self._metrics.preempted(len(room.victims))
@@ -265,9 +290,13 @@ class Scheduler:
             assert old is not None, "it ran"
             self._assumed.pop(old.metadata.uid, None)
             self._snapshot.remove_pod(old.metadata.uid)
+            if self._nominated:
+                self._queue.activate(tuple(self._nominated))
             self._queue.move(ClusterEvent(ASSIGNED_POD, Action.DELETE, old, None))
         either = new if new is not None else old
         assert either is not None, "something changed"
+        if new is None:
+            self._nominated.pop(either.metadata.uid, None)
         if either.spec.scheduler_name != self._settings.name:
             return
         if new is None or new.spec.node_name or new.status.phase in _ENDED:
@@ -305,6 +334,9 @@ class Scheduler:
             self._snapshot.remove_namespace(old.metadata.name)
 
     def _hear_claim(self, old: ResourceClaim | None, new: ResourceClaim | None) -> None:
+        if self._nominated and _frees_devices(old, new):
+            # Whom they were taken for comes before whoever else waits for some.
+            self._queue.activate(tuple(self._nominated))
         self._queue.move(object_event(RESOURCE_CLAIM, old, new))
 
     def _hear_slice(self, old: ResourceSlice | None, new: ResourceSlice | None) -> None:
@@ -317,6 +349,11 @@ class Scheduler:
         """A rule changes devices, wherever they are published."""
         either = new if new is not None else old
         self._queue.move(ClusterEvent(RESOURCE_SLICE, Action.OTHER, either, either))
+
+
+def _frees_devices(old: ResourceClaim | None, new: ResourceClaim | None) -> bool:
+    had = old is not None and old.status.allocation is not None
+    return had and (new is None or new.status.allocation is None)
 
 
 def _runs(pod: Pod) -> bool:

@@ -36,6 +36,7 @@ from dray.api.resource import (
     ResourceSlice,
     ResourceSliceSpec,
 )
+from dray.api.scheduling import PriorityClass
 from dray.client import Client
 from dray.entropy import SeededEntropy
 from dray.scheduler.scheduler import Scheduler
@@ -184,6 +185,10 @@ class SchedulerStage(Stage):
         if settle:
             await self.settle()
         return pod
+
+    async def add_priority(self, name: str, value: int) -> None:
+        """A class of pods that are more or less important than others."""
+        await self.client.create(PriorityClass(metadata=ObjectMeta(name=name), value=value))
 
     # What became of it -------------------------------------------------------------------------
 

@@ -166,3 +166,46 @@ def test_what_a_claim_asks_for_must_be_known() -> None:
             assert await stage.node_of("train") == "node-1"
 
     run(scenario())
+
+
+def test_a_more_important_pod_takes_the_devices_of_a_less_important_one() -> None:
+    async def scenario() -> None:
+        async with SchedulerStage() as stage:
+            await stage.add_class()
+            await stage.add_template("one")
+            await stage.add_priority("high", 1000)
+            await stage.add_node("node-1", devices=2)
+            await stage.add_pod("first", template="one")
+            await stage.add_pod("second", template="one")
+            await stage.add_pod("urgent", template="one", priority_class_name="high")
+            urgent = await stage.pod("urgent")
+            assert urgent.status.nominated_node_name == "node-1"
+            assert "1 pod of lower priority must leave node node-1" in await stage.why_not("urgent")
+            leaving = [
+                name
+                for name in ("first", "second")
+                if (await stage.pod(name)).metadata.deletion_timestamp is not None
+            ]
+            assert len(leaving) == 1
+            await stage.client.delete(Pod, leaving[0], namespace="default", grace_period_seconds=0)
+            await stage.settle()
+            assert await stage.node_of("urgent") == "node-1"
+            assert len(await stage.devices_in_use()) == 2
+
+    run(scenario())
+
+
+def test_nobody_has_to_go_if_that_would_not_help() -> None:
+    async def scenario() -> None:
+        async with SchedulerStage() as stage:
+            await stage.add_class()
+            await stage.add_template("one")
+            await stage.add_template("three", one_device(count=3))
+            await stage.add_priority("high", 1000)
+            await stage.add_node("node-1", devices=2)
+            await stage.add_pod("first", template="one")
+            await stage.add_pod("urgent", template="three", priority_class_name="high")
+            assert not (await stage.pod("urgent")).status.nominated_node_name
+            assert (await stage.pod("first")).metadata.deletion_timestamp is None
+
+    run(scenario())

@@ -1,0 +1,218 @@
+"""Which pods would have to go, and where, so that a pod of higher priority fits.
+
+On each node that might do, all pods of lower priority are thought away, with the devices that only
+they use. If the pod fits then, as many of them as possible are let stay, those first whose budgets
+are exhausted and then those of higher priority; who is left has to go. The node is chosen where
+that hurts least. Nothing is written here.
+
+Upstream counterpart: framework/preemption, and DefaultPreemption. Upstream never takes devices
+from pods: what DynamicResources rejects is left alone there, and a pod of high priority waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from math import inf
+from typing import Final, NamedTuple
+
+from dray.api.labels import Selector
+from dray.api.pod_claims import references
+from dray.api.policy import PodDisruptionBudget
+from dray.api.resource import ResourceClaim
+from dray.client import Informer
+from dray.errors import AllocationError
+from dray.scheduler.claims import Claims
+from dray.scheduler.cycle import Cycle, Try
+from dray.scheduler.devices import Devices
+from dray.scheduler.diagnosis import DYNAMIC_RESOURCES
+from dray.scheduler.feasibility import NodeCheck
+from dray.scheduler.node_info import NodeInfo
+from dray.scheduler.placement import Refusal
+from dray.scheduler.pod_info import PodInfo, read_selector
+from dray.scheduler.snapshot import Snapshot
+
+__all__ = ["Preemption", "Sacrifice"]
+
+# To try a node is dearer than to filter it, and among so many there is a good one.
+NODES_MAX: Final = 100
+
+NEVER: Final = "Never"
+
+
+class Sacrifice(NamedTuple):
+    """The pods that have to go from a node."""
+
+    node_name: str
+    victims: tuple[PodInfo, ...]
+    violations: int = 0  # of disruption budgets
+
+    @property
+    def pain(self) -> tuple[int, int, int, int, float]:
+        """What decides between nodes, upstream's way: less is better."""
+        priorities = [victim.priority for victim in self.victims]
+        top = max(priorities)
+        started = [_started(victim) for victim in self.victims if victim.priority == top]
+        return (
+            self.violations,
+            top,
+            # Priorities may be below zero; every victim must count for something.
+            sum(priority + _PRIORITY_RANGE for priority in priorities),
+            len(self.victims),
+            # Of equally important pods, those that have run for the shortest time.
+            -min(started),
+        )
+
+
+_PRIORITY_RANGE: Final = 2**31
+
+
+class Preemption:
+    """Looks for victims."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        cycle: Cycle,
+        claims: Claims,
+        devices: Devices,
+        budgets: Informer[PodDisruptionBudget],
+    ) -> None:
+        self._snapshot = snapshot
+        self._cycle = cycle
+        self._claims = claims
+        self._devices = devices
+        self._budgets = budgets
+
+    def find(self, pod: PodInfo, refusal: Refusal) -> Sacrifice | None:
+        """The least that must go for the pod; None if nothing would help, or it may not."""
+        if pod.pod.spec.preemption_policy == NEVER or self._waits(pod):
+            return None
+        nodes = [
+            node
+            for name, rejection in refusal.rejections.items()
+            if (rejection.resolvable or rejection.plugin == DYNAMIC_RESOURCES)
+            and (node := self._snapshot.nodes.get(name)) is not None
+            and any(_yields(each, pod) for each in node.pods.values())
+        ]
+        found: list[Sacrifice] = []
+        for node in nodes[:NODES_MAX]:
+            sacrifice = self._on(pod, node)
+            if sacrifice is not None:
+                found.append(sacrifice)
+        return min(found, key=lambda each: each.pain, default=None)
+
+    def _waits(self, pod: PodInfo) -> bool:
+        """Whether pods are on their way out already, from the node that is meant for the pod."""
+        node = self._snapshot.nodes.get(pod.pod.status.nominated_node_name)
+        return node is not None and any(
+            each.terminating and each.priority < pod.priority for each in node.pods.values()
+        )
+
+    def _on(self, pod: PodInfo, node: NodeInfo) -> Sacrifice | None:
+        lower = [each for each in node.pods.values() if _yields(each, pod)]
+        held = self._held_by(lower)
+        with self._without(held):
+            fits = self._fitting(pod, node, lower)
+        if fits is None:
+            return None
+        violating, others = self._by_budget(lower)
+        victims: list[PodInfo] = list(lower)
+        violations = 0
+        for each in [*_important_first(violating), *_important_first(others)]:
+            spared = [victim for victim in victims if victim is not each]
+            with self._without(self._held_by(spared)):
+                stays = self._fitting(pod, node, spared) is not None
+            if stays:
+                victims = spared
+            elif each in violating:
+                violations += 1
+        if not victims:
+            return None  # it would fit as it is: what was in the way has gone
+        return Sacrifice(node.name, tuple(_important_first(victims)), violations)
+
+    # What if -----------------------------------------------------------------------------------
+
+    def _fitting(self, pod: PodInfo, node: NodeInfo, gone: Sequence[PodInfo]) -> Try | None:
+        """How the pod fits on the node without some pods."""
+        try:
+            tries = self._cycle.tries(pod)
+        except AllocationError:
+            return None
+        for one in () if isinstance(tries, Refusal) else tries:
+            copy = node.copy()
+            check: NodeCheck = one.check.copy()
+            for each in gone:
+                check.remove_pod(each, copy)
+                copy.remove_pod(each)
+            if one.fits(copy, check):
+                return one
+        return None
+
+    @contextmanager
+    def _without(self, claims: Iterable[ResourceClaim]) -> Iterator[None]:
+        """As if nobody had the devices of these claims. Nothing may wait meanwhile."""
+        released = list(claims)
+        for claim in released:
+            self._devices.remove_claim(claim)
+        try:
+            yield
+        finally:
+            for claim in released:
+                self._devices.add_claim(claim)
+
+    def _held_by(self, pods: Sequence[PodInfo]) -> list[ResourceClaim]:
+        """The claims with devices that nobody but these pods uses."""
+        uids = {pod.uid for pod in pods}
+        found: dict[str, ResourceClaim] = {}
+        for info in pods:
+            for reference in references(info.pod):
+                claim = self._claims.get(reference.claim_name, info.namespace)
+                if (
+                    claim is not None
+                    and claim.status.allocation is not None
+                    and all(user.uid in uids for user in claim.status.reserved_for)
+                ):
+                    found[claim.metadata.uid] = claim
+        return list(found.values())
+
+    # Budgets -----------------------------------------------------------------------------------
+
+    def _by_budget(self, pods: Sequence[PodInfo]) -> tuple[list[PodInfo], list[PodInfo]]:
+        """The pods whose going would violate a budget, and the others."""
+        budgets = [
+            (budget, _selector(budget), budget.status.disruptions_allowed)
+            for budget in self._budgets.values()
+        ]
+        allowed = {budget.metadata.uid: count for budget, _, count in budgets}
+        violating: list[PodInfo] = []
+        others: list[PodInfo] = []
+        for info in _important_first(pods):
+            violates = False
+            for budget, selector, _ in budgets:
+                if budget.metadata.namespace != info.namespace:
+                    continue
+                if info.name in budget.status.disrupted_pods or not selector.matches(info.labels):
+                    continue
+                allowed[budget.metadata.uid] -= 1
+                violates = violates or allowed[budget.metadata.uid] < 0
+            (violating if violates else others).append(info)
+        return violating, others
+
+
+def _yields(info: PodInfo, to: PodInfo) -> bool:
+    return info.priority < to.priority
+
+
+def _important_first(pods: Iterable[PodInfo]) -> list[PodInfo]:
+    return sorted(pods, key=lambda info: (-info.priority, _started(info)))
+
+
+def _started(info: PodInfo) -> float:
+    """When it started; pods that have not will be the latest."""
+    start = info.pod.status.start_time
+    return start.instant.timestamp() if start is not None else inf
+
+
+def _selector(budget: PodDisruptionBudget) -> Selector:
+    return read_selector(budget.spec.selector)
