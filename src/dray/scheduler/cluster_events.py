@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from enum import IntFlag
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from dray.api.core import Node, NodeCondition, Pod
@@ -81,9 +82,34 @@ class Action(IntFlag):
     )
 
 
-# Plain numbers: events are many, and flags take their time.
-_ADD: Final = int(Action.ADD)
-_DELETE: Final = int(Action.DELETE)
+# Upstream's names of resources that differ from ours, and of what was done, as metrics show them.
+# Of an update that is several things at once the first counts.
+_RESOURCE_NAMES: Final = {
+    POD: "TargetPod",
+    DEVICE_CLASS: "resource.k8s.io/DeviceClass",
+    RESOURCE_CLAIM: "resource.k8s.io/ResourceClaim",
+    RESOURCE_SLICE: "resource.k8s.io/ResourceSlice",
+}
+_NODE_ACTION_NAMES: Final = (
+    (Action.ADD, "Add"),
+    (Action.DELETE, "Delete"),
+    (Action.UNSCHEDULABLE, "UpdateNodeTaint"),
+    (Action.ALLOCATABLE, "UpdateNodeAllocatable"),
+    (Action.LABELS, "UpdateNodeLabel"),
+    (Action.TAINTS, "UpdateNodeTaint"),
+    (Action.CONDITIONS, "UpdateNodeCondition"),
+    (Action.ANNOTATIONS, "UpdateNodeAnnotation"),
+)
+_ACTION_NAMES: Final = (
+    (Action.ADD, "Add"),
+    (Action.DELETE, "Delete"),
+    (Action.LABELS, "UpdatePodLabel"),
+    (Action.SCALE_DOWN, "UpdatePodScaleDown"),
+    (Action.SCALE_UP, "UpdatePodScaleUp"),
+    (Action.GATES, "UpdatePodSchedulingGatesEliminated"),
+    (Action.TOLERATIONS, "UpdatePodToleration"),
+    (Action.GENERATED_CLAIM, "UpdatePodGeneratedResourceClaim"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +124,7 @@ class ClusterEvent:
     @property
     def label(self) -> str:
         """The name under which metrics count it."""
-        action = int(self.action)
-        if action & _ADD:
-            return f"{self.resource}Add"
-        return f"{self.resource}{'Delete' if action & _DELETE else 'Update'}"
+        return _label(self.resource, int(self.action))
 
 
 Hint: TypeAlias = Callable[[Pod, ClusterEvent], bool]
@@ -170,6 +193,16 @@ def pod_event(old: Pod | None, new: Pod | None) -> ClusterEvent | None:
         return object_event(resource, old, new)
     action = _pod_changes(old, new)
     return ClusterEvent(resource, action, old, new) if action else None
+
+
+# How events are called: there are a few dozen kinds of them.
+@lru_cache(maxsize=1024)
+def _label(resource: str, action: int) -> str:
+    name = _RESOURCE_NAMES.get(resource, resource)
+    if action & Action.UPDATE == Action.UPDATE:
+        return f"{name}Update"
+    names = _NODE_ACTION_NAMES if resource == NODE else _ACTION_NAMES
+    return f"{name}{next((text for each, text in names if action & each), 'Update')}"
 
 
 # What changed ----------------------------------------------------------------------------------

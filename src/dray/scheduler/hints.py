@@ -5,8 +5,9 @@ the object that changed, never at the rest of the cluster. Where hints depend on
 alone, that part is its shape, so that many pods of few templates cost few questions. Claim events
 ask the pods that use the claim, unless devices became free, which may help any pod.
 
-Departure from upstream: a pod that was assigned and is deleted counts as such even if it names no
-node, as one whose binding failed does not. Upstream counterparts: EventsToRegister of the plugins.
+Departures from upstream: slices and classes of which only metadata changed help nobody; and a pod
+that was assigned and is deleted counts even if it names no node, as one whose binding failed does
+not. Upstream counterparts: EventsToRegister of the plugins.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from dray.api.core import RESOURCE_PODS, TAINT_EFFECT_NO_SCHEDULE, Node, NodeSel
 from dray.api.meta import Object
 from dray.api.node_matching import node_matches
 from dray.api.pod_claims import references
-from dray.api.resource import DeviceClass, ResourceClaim
+from dray.api.resource import DeviceClass, ResourceClaim, ResourceSlice
 from dray.errors import AllocationError
 from dray.scheduler.cluster_events import (
     ASSIGNED_POD,
@@ -125,8 +126,8 @@ def default_hints(
                 event_keys=_helped_by_claim,
             ),
             POD: Interest(Action.GENERATED_CLAIM, claims.by_self),
-            DEVICE_CLASS: Interest(Action.ADD | Action.UPDATE),
-            RESOURCE_SLICE: Interest(Action.ADD | Action.UPDATE),
+            DEVICE_CLASS: Interest(Action.ADD | Action.UPDATE, _new_class, shape=_one_shape),
+            RESOURCE_SLICE: Interest(Action.ADD | Action.UPDATE, _new_slice, shape=_one_shape),
         },
         # Of what keeps pods from being tried, only claims are not parts of the pod itself.
         GATE: {
@@ -297,6 +298,16 @@ class _Claims:
     def by_self(self, _: Pod, event: ClusterEvent) -> bool:
         new = _sides(event, Pod)[1]
         return new is None or self._claim_names(new) is not None
+
+
+def _new_class(_: Pod, event: ClusterEvent) -> bool:
+    old, new = _sides(event, DeviceClass)
+    return old is None or new is None or old.spec != new.spec
+
+
+def _new_slice(_: Pod, event: ClusterEvent) -> bool:
+    old, new = _sides(event, ResourceSlice)
+    return old is None or new is None or old.spec != new.spec
 
 
 def _deallocated(old: ResourceClaim | None, new: ResourceClaim | None) -> bool:

@@ -83,7 +83,7 @@ class SchedulingQueue:
             return
         queued = QueuedPod.of(pod, self._clock.monotonic())
         self._pods[queued.uid] = queued
-        self._enter(queued, "PodAdd")
+        self._enter(queued, "UnscheduledPodAdd")
 
     def update(self, old: Pod | None, new: Pod) -> None:
         """A pod without a node changed, or another one of its name has taken its place."""
@@ -108,7 +108,7 @@ class SchedulingQueue:
                 self._active.push(queued, (-queued.priority, queued.added_at))
         if queued.place is Place.GATED:
             self._gated.remove(queued)
-            self._enter(queued, "PodUpdate")
+            self._enter(queued, "TargetPodUpdate" if event is None else event.label)
         elif event is None:
             pass
         elif queued.place is Place.IN_FLIGHT:
@@ -257,7 +257,7 @@ class SchedulingQueue:
         queued.gate = self._gate(queued.pod)
         if queued.gate is not None:
             if queued.place is not Place.GATED:
-                self.incoming["gated", cause] += 1
+                self.incoming["unschedulable", cause] += 1  # as upstream counts
             queued.place = Place.GATED
             queued.waits_since = self._clock.monotonic()
             self._gated.add(queued, _GATED)

@@ -24,6 +24,7 @@ from dray.scheduler.cluster_events import (
     ASSIGNED_POD,
     NODE,
     POD,
+    RESOURCE_CLAIM,
     Action,
     ClusterEvent,
     Interest,
@@ -161,11 +162,23 @@ def test_what_has_no_parts_of_interest_is_added_updated_or_deleted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("action", "label"),
-    [(Action.ADD, "NodeAdd"), (Action.DELETE, "NodeDelete"), (Action.LABELS, "NodeUpdate")],
+    ("resource", "action", "label"),
+    [
+        (NODE, Action.ADD, "NodeAdd"),
+        (NODE, Action.DELETE, "NodeDelete"),
+        (NODE, Action.LABELS | Action.TAINTS, "NodeUpdateNodeLabel"),
+        (NODE, Action.UNSCHEDULABLE, "NodeUpdateNodeTaint"),
+        (NODE, Action.UPDATE, "NodeUpdate"),
+        (POD, Action.TOLERATIONS, "TargetPodUpdatePodToleration"),
+        (POD, Action.OTHER, "TargetPodUpdate"),
+        (ASSIGNED_POD, Action.LABELS, "AssignedPodUpdatePodLabel"),
+        (RESOURCE_CLAIM, Action.OTHER, "resource.k8s.io/ResourceClaimUpdate"),
+    ],
 )
-def test_metrics_count_an_event_by_resource_and_kind(action: Action, label: str) -> None:
-    assert ClusterEvent(NODE, action).label == label
+def test_metrics_count_an_event_by_upstreams_name(
+    resource: str, action: Action, label: str
+) -> None:
+    assert ClusterEvent(resource, action).label == label
 
 
 def test_an_interest_answers_as_a_hint_does() -> None:

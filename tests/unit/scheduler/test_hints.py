@@ -29,12 +29,14 @@ from dray.api.pod_claims import references
 from dray.api.quantity import Quantity
 from dray.api.resource import (
     AllocationResult,
+    Device,
     DeviceClass,
     DeviceClassSpec,
     ResourceClaim,
     ResourceClaimConsumerReference,
     ResourceClaimStatus,
     ResourceSlice,
+    ResourceSliceSpec,
 )
 from dray.api.wire import replace
 from dray.scheduler.cluster_events import (
@@ -410,6 +412,11 @@ def test_a_pod_of_whose_claims_one_is_still_missing_is_not_helped() -> None:
     assert not worth("DynamicResources", after, pod_event(before, after))
 
 
+SLICE = ResourceSlice(spec=ResourceSliceSpec(driver="gpu.example.com"))
+SAME = replace(SLICE, metadata=ObjectMeta(labels={"a": "b"}))
+MORE = replace(SLICE, spec=replace(SLICE.spec, devices=(Device(name="gpu-0"),)))
+
+
 @pytest.mark.parametrize(
     ("event", "expected"),
     [
@@ -419,7 +426,18 @@ def test_a_pod_of_whose_claims_one_is_still_missing_is_not_helped() -> None:
         pytest.param(node_event(node("n"), None), False, id="node-gone"),
         pytest.param(object_event(RESOURCE_SLICE, None, ResourceSlice()), True, id="slice"),
         pytest.param(object_event(RESOURCE_SLICE, ResourceSlice(), None), False, id="slice-gone"),
+        pytest.param(object_event(RESOURCE_SLICE, SLICE, MORE), True, id="slice-with-more"),
+        pytest.param(object_event(RESOURCE_SLICE, SLICE, SAME), False, id="slice-as-before"),
+        pytest.param(object_event(RESOURCE_SLICE, node("n"), node("n")), True, id="taint-rule"),
         pytest.param(object_event(DEVICE_CLASS, None, device_class("c")), True, id="class"),
+        pytest.param(
+            object_event(DEVICE_CLASS, device_class("c"), device_class("c")), False, id="same-class"
+        ),
+        pytest.param(
+            object_event(DEVICE_CLASS, device_class("c"), device_class("c", "example.com/gpu")),
+            True,
+            id="another-class",
+        ),
     ],
 )
 def test_what_may_bring_devices_helps(event: ClusterEvent | None, expected: bool) -> None:

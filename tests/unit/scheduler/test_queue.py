@@ -397,12 +397,14 @@ def test_a_pod_may_become_gated_when_it_is_to_be_tried_again() -> None:
 
 
 def test_how_pods_came_where_they_are_is_counted(stage: Stage) -> None:
+    stage.queue.add(gated("gated"))
     stage.rejected("a")
     stage.queue.move(node_added())
     stage.clock.advance(2)
     stage.pop()
     assert dict(stage.queue.incoming) == {
-        ("active", "PodAdd"): 1,
+        ("active", "UnscheduledPodAdd"): 1,
+        ("unschedulable", "UnscheduledPodAdd"): 1,
         ("unschedulable", "ScheduleAttemptFailure"): 1,
         ("backoff", "NodeAdd"): 1,
         ("active", "BackoffComplete"): 1,
