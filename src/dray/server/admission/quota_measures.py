@@ -10,53 +10,32 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any, Final, Protocol
 
-from dray.api.core import (
-    RESOURCE_CPU,
-    RESOURCE_EPHEMERAL_STORAGE,
-    RESOURCE_HUGE_PAGES_PREFIX,
-    RESOURCE_MEMORY,
-    RESOURCE_PODS,
-    Pod,
-    PodSpec,
-    ResourceQuota,
-)
+from dray.api.core import RESOURCE_CPU, RESOURCE_MEMORY, Pod, PodSpec, ResourceQuota
 from dray.api.pod_resources import is_pod_level_resource
 from dray.api.quantity import Quantity
-from dray.api.resource import DeviceClass, ResourceClaim
-from dray.clock import Clock
-from dray.server.admission.quota_scopes import has_scopes, in_scope, is_terminating
-from dray.server.admission.quota_usage import (
-    CLAIM_COUNT,
-    DEVICES_SUFFIX,
-    IMPLICIT_PREFIX,
+from dray.api.quota_rules import (
+    COUNT_ALIASES,
+    ClassNames,
+    claim_payer,
+    extended_resource_pod,
+    pod_bounds,
+)
+from dray.api.quota_scopes import has_scopes, in_scope, is_terminating
+from dray.api.quota_usage import (
     LIMITS_PREFIX,
-    POD_COUNT,
     REQUESTS_PREFIX,
     Amounts,
     claim_usage,
     container_usage,
     count_name,
-    is_extended_resource_quota,
     pod_usage,
 )
+from dray.api.resource import DeviceClass, ResourceClaim
+from dray.clock import Clock
 from dray.server.admission.request import AdmissionRequest, Operation
 from dray.server.state import State
 
-__all__ = [
-    "COUNT_ALIASES",
-    "EXTENDED_RESOURCE_CLAIM_ANNOTATION",
-    "ClaimMeasure",
-    "CountMeasure",
-    "Measure",
-    "PodMeasure",
-]
-
-EXTENDED_RESOURCE_CLAIM_ANNOTATION: Final = "resource.kubernetes.io/extended-resource-claim"
-
-# Older names of counts, which still work.
-COUNT_ALIASES: Final = frozenset(
-    {"configmaps", "resourcequotas", "replicationcontrollers", "secrets"}
-)
+__all__ = ["ClaimMeasure", "CountMeasure", "Measure", "PodMeasure"]
 
 _ONE: Final = Quantity.from_int(1)
 
@@ -114,23 +93,6 @@ class CountMeasure:
 
 # Pods ------------------------------------------------------------------------------------------
 
-_POD_NAMES: Final = frozenset(
-    {
-        POD_COUNT,
-        RESOURCE_PODS,
-        *(
-            f"{prefix}{name}"
-            for prefix in ("", REQUESTS_PREFIX, LIMITS_PREFIX)
-            for name in (RESOURCE_CPU, RESOURCE_MEMORY, RESOURCE_EPHEMERAL_STORAGE)
-        ),
-    }
-)
-
-_HUGE_PAGES: Final = (
-    RESOURCE_HUGE_PAGES_PREFIX,
-    f"{REQUESTS_PREFIX}{RESOURCE_HUGE_PAGES_PREFIX}",
-)
-
 # Where a quota bounds these, every container has to ask for them. Upstream calls that a mistake
 # and keeps it to these.
 _REQUIRED: Final = frozenset(
@@ -154,13 +116,7 @@ class PodMeasure:
         return request.operation is Operation.CREATE
 
     def names(self, hard: Iterable[str]) -> list[str]:
-        return [
-            name
-            for name in hard
-            if name in _POD_NAMES
-            or name.startswith(_HUGE_PAGES)
-            or is_extended_resource_quota(name)
-        ]
+        return pod_bounds(hard)
 
     def covers(self, quota: ResourceQuota, obj: Pod) -> bool:
         return in_scope(quota, obj)
@@ -201,9 +157,7 @@ class ClaimMeasure:
         self._state = state
         self._clock = clock
         self._revision = -1
-        self._resource_of_class: dict[str, str] = {}
-        self._implicit: frozenset[str] = frozenset()
-        self._explicit: frozenset[str] = frozenset()
+        self._classes = ClassNames.of(())
 
     def handles(self, request: AdmissionRequest) -> bool:
         writes = (Operation.CREATE, Operation.UPDATE)
@@ -211,14 +165,7 @@ class ClaimMeasure:
 
     def names(self, hard: Iterable[str]) -> list[str]:
         self._refresh()
-        return [
-            name
-            for name in hard
-            if name == CLAIM_COUNT
-            or name.endswith(DEVICES_SUFFIX)
-            or name in self._implicit
-            or name in self._explicit
-        ]
+        return self._classes.claim_bounds(hard)
 
     def covers(self, quota: ResourceQuota, obj: Any) -> bool:
         del obj
@@ -230,65 +177,19 @@ class ClaimMeasure:
 
     def usage(self, obj: ResourceClaim, namespace: str) -> dict[str, Quantity]:
         self._refresh()
-        return claim_usage(obj, self._resource_of_class, self._paid(obj, namespace))
+        return claim_usage(obj, self._classes.extended_resources, self._paid(obj, namespace))
 
     def _refresh(self) -> None:
         revision = self._state.revision(DeviceClass)
-        if revision == self._revision:
-            return
-        classes = self._state.list(DeviceClass)
-        self._resource_of_class = {
-            found.metadata.name: found.spec.extended_resource_name
-            for found in classes
-            if found.spec.extended_resource_name
-        }
-        self._implicit = frozenset(f"{IMPLICIT_PREFIX}{found.metadata.name}" for found in classes)
-        self._explicit = frozenset(
-            f"{REQUESTS_PREFIX}{name}" for name in self._resource_of_class.values()
-        )
-        self._revision = revision
+        if revision != self._revision:
+            self._classes = ClassNames.of(self._state.list(DeviceClass))
+            self._revision = revision
 
     def _paid(self, claim: ResourceClaim, namespace: str) -> Amounts:
         """What the pod uses whose extended resources the claim stands for, if that is sure."""
-        owner = _pod_owner(claim)
+        owner = extended_resource_pod(claim)
         if owner is None:
             return {}
-        name, uid = owner
-        pod = self._state.get(Pod, name, namespace)
-        if pod is None or pod.metadata.uid != uid:
-            return {}
-        told = pod.status.extended_resource_claim_status
-        if told is not None:
-            if told.resource_claim_name != claim.metadata.name:
-                return {}
-        elif self._is_late(claim, namespace, owner):
-            return {}
-        return pod_usage(pod, self._clock.now())
-
-    def _is_late(self, claim: ResourceClaim, namespace: str, owner: tuple[str, str]) -> bool:
-        """Whether another claim for the same pod came first; that one need not pay."""
-        # Every claim of the namespace is looked at. It happens only under a quota on devices, for
-        # the short while until the pod says which claim is its own.
-        mine = _age(claim)
-        return any(
-            _age(other) < mine
-            for other in self._state.list(ResourceClaim, namespace)
-            if (found := _pod_owner(other)) is not None and found[1] == owner[1]
-        )
-
-
-def _pod_owner(claim: ResourceClaim) -> tuple[str, str] | None:
-    """Name and UID of the pod for whose extended resources a claim was made."""
-    if claim.metadata.annotations.get(EXTENDED_RESOURCE_CLAIM_ANNOTATION) != "true":
-        return None
-    for reference in claim.metadata.owner_references:
-        if reference.controller:
-            is_pod = reference.kind == "Pod" and reference.api_version == "v1"
-            return (reference.name, reference.uid) if is_pod else None
-    return None
-
-
-def _age(claim: ResourceClaim) -> tuple[float, str]:
-    created = claim.metadata.creation_timestamp
-    # One that has no time yet compares as upstream's zero time does: before all others.
-    return (created.instant.timestamp() if created else float("-inf"), claim.metadata.name)
+        pod = self._state.get(Pod, owner[0], namespace)
+        payer = claim_payer(claim, pod, lambda: self._state.list(ResourceClaim, namespace))
+        return pod_usage(payer, self._clock.now()) if payer is not None else {}

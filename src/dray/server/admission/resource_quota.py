@@ -3,45 +3,37 @@
 A quota keeps in its status what is used. A write that would use more is charged before it is
 stored: `charge` says what each quota's status has to become, the server writes those statuses, each
 only if nobody was faster, and then the object. If the object is not stored after all, `refund`
-takes the charge back; if that is lost, too, the next `recompute` finds the truth. So what is used
-may be overstated for a while, never understated.
+takes the charge back; if that is lost, too, the quota controller counts again and finds the truth.
+So what is used may be overstated for a while, never understated.
 
-Deleting is not charged: whoever keeps the statuses in order recomputes them, here as upstream.
+Deleting is not charged: the quota controller keeps the statuses in order, here as upstream.
 Upstream counterparts: apiserver pkg/admission/plugin/resourcequota (CheckRequest), pkg/quota/v1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from dray.api.core import Pod, ResourceQuota
-from dray.api.meta import Object
+from dray.api.core import ResourceQuota
 from dray.api.quantity import Quantity
-from dray.api.resource import ResourceClaim
+from dray.api.quota_usage import Amounts
 from dray.api.wire import replace
 from dray.clock import Clock
 from dray.server.admission.listing import Listing
 from dray.server.admission.quota_measures import (
-    COUNT_ALIASES,
     ClaimMeasure,
     CountMeasure,
     Measure,
     PodMeasure,
 )
-from dray.server.admission.quota_scopes import has_scopes
-from dray.server.admission.quota_usage import CLAIM_COUNT, POD_COUNT, Amounts
 from dray.server.admission.refusals import forbidden
 from dray.server.admission.request import AdmissionRequest, Operation
 from dray.server.resources import Resource
 from dray.server.state import State
 
-__all__ = ["Count", "QuotaCharge", "ResourceQuotas", "refund"]
-
-# How many objects of a resource, as quotas spell it (jobs.batch), a namespace has; None if there
-# is no such resource.
-Count = Callable[[str, str], int | None]
+__all__ = ["QuotaCharge", "ResourceQuotas", "refund"]
 
 # Never stored, or never counted.
 _IGNORED: Final = frozenset(
@@ -61,8 +53,6 @@ _IGNORED: Final = frozenset(
 
 _PODS: Final = ("", "pods")
 _CLAIMS: Final = ("resource.k8s.io", "resourceclaims")
-
-_COUNT_PREFIX: Final = "count/"
 
 _ZERO: Final = Quantity.from_int(0)
 
@@ -90,7 +80,7 @@ def refund(quota: ResourceQuota, added: Amounts) -> ResourceQuota:
 
 
 class ResourceQuotas:
-    """Charges writes to quotas, and works out from nothing what is used."""
+    """Charges writes to quotas."""
 
     def __init__(self, state: State, clock: Clock) -> None:
         self._state = state
@@ -140,51 +130,12 @@ class ResourceQuotas:
         )
         return () if request.dry_run else charges
 
-    def recompute(self, quota: ResourceQuota, count: Count) -> dict[str, Quantity]:
-        """What is used now, of all that a quota bounds and somebody can measure."""
-        used: dict[str, Quantity] = {}
-        self._add_all(used, quota, Pod, self._pods)
-        self._add_all(used, quota, ResourceClaim, self._claims)
-        for name in quota.spec.hard:
-            if (counted := _counted(quota, name, count)) is not None:
-                used[name] = counted
-        return used
-
-    def _add_all(
-        self, used: dict[str, Quantity], quota: ResourceQuota, kind: type[Object], measure: Measure
-    ) -> None:
-        names = measure.names(quota.spec.hard)
-        if not names:
-            return
-        for name in names:
-            used.setdefault(name, _ZERO)
-        namespace = quota.metadata.namespace
-        for obj in self._state.list(kind, namespace):
-            if measure.covers(quota, obj):
-                for name, amount in measure.usage(obj, namespace).items():
-                    if name in used:
-                        used[name] = used[name] + amount
-
     def _measure(self, resource: Resource) -> Measure:
         sort = (resource.group, resource.plural)
         measure = self._measures.get(sort)
         if measure is None:
             measure = self._measures[sort] = CountMeasure(*sort)
         return measure
-
-
-def _counted(quota: ResourceQuota, name: str, count: Count) -> Quantity | None:
-    if name in COUNT_ALIASES:
-        resource = name
-    elif name.startswith(_COUNT_PREFIX) and name not in (POD_COUNT, CLAIM_COUNT):
-        resource = name.removeprefix(_COUNT_PREFIX)
-    else:
-        return None
-    found = count(resource, quota.metadata.namespace)
-    if found is None:
-        return None
-    # Scopes are about pods: no other object is in one.
-    return _ZERO if has_scopes(quota) else Quantity.from_int(found)
 
 
 def _concerned(

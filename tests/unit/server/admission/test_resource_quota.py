@@ -138,49 +138,6 @@ def test_few_sorts_of_requests_can_cost_anything(
     assert quotas().concerns(what, subresource, operation) is concerned
 
 
-def count(plural: str, namespace: str) -> int | None:
-    assert namespace == "ns"
-    return {"configmaps": 4, "jobs.batch": 2}.get(plural)
-
-
-def test_recomputing_measures_everything_anew() -> None:
-    hard = {
-        "pods": "9", "cpu": "9", "configmaps": "9", "count/jobs.batch": "9", "count/none": "9",
-        "gpu.deviceclass.resource.k8s.io/devices": "9", "secrets": "9",
-    }  # fmt: skip
-    bounded = quota("q", hard, {"pods": "8"})
-    found = quotas(
-        bounded,
-        pod("a", container("c", {"cpu": "1"})),
-        pod("b", container("c", {"cpu": "500m"})),
-        claim("c", "gpu", 2),
-    )
-    assert shown(found.recompute(bounded, count)) == {
-        "pods": "2",
-        "cpu": "1500m",
-        "configmaps": "4",
-        "count/jobs.batch": "2",
-        "gpu.deviceclass.resource.k8s.io/devices": "2",
-    }
-
-
-def test_recomputing_leaves_out_what_is_out_of_scope() -> None:
-    scoped = quota("q", {"pods": "9", "configmaps": "9"}, scopes=("Terminating",))
-    found = quotas(scoped, pod("a"), pod("b", active_deadline_seconds=1))
-    assert shown(found.recompute(scoped, count)) == {"pods": "1", "configmaps": "0"}
-
-
-def test_charging_what_is_there_and_recomputing_agree() -> None:
-    state = FixedState(quota("q", {"pods": "9", "requests.cpu": "9", "count/pods": "9"}))
-    found = ResourceQuotas(state, FakeClock())
-    for name in ("a", "b", "c"):
-        made = pod(name, container("c", {"cpu": "250m"}))
-        (charge,) = found.charge(create(PODS, made))
-        state.put(charge.charged)
-        state.put(made)
-    assert shown(found.recompute(charge.charged, count)) == shown(charge.used)
-
-
 def test_usage_is_what_a_quota_would_be_asked_for() -> None:
     assert shown(quotas().usage_of(CONFIG_MAP, CONFIG_MAPS)) == {
         "configmaps": "1",

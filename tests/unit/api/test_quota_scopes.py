@@ -11,8 +11,8 @@ from dray.api.core import (
     ScopedResourceSelectorRequirement,
     ScopeSelector,
 )
+from dray.api.quota_scopes import has_scopes, in_scope, is_terminating
 from dray.api.wire import replace
-from dray.server.admission.quota_scopes import has_scopes, in_scope, is_terminating
 from tests.unit.server.admission.builders import container, pod, quota
 
 PLAIN = pod()

@@ -7,6 +7,14 @@ import pytest
 
 from dray.api.core import ContainerStatus, PodCondition, PodStatus, ResourceRequirements
 from dray.api.meta import ObjectMeta
+from dray.api.quota_usage import (
+    claim_usage,
+    container_usage,
+    count_name,
+    is_extended_resource_quota,
+    is_pod_charged,
+    pod_usage,
+)
 from dray.api.resource import (
     DeviceClaim,
     DeviceRequest,
@@ -15,14 +23,6 @@ from dray.api.resource import (
     ResourceClaimSpec,
 )
 from dray.api.wire import Time, replace
-from dray.server.admission.quota_usage import (
-    claim_usage,
-    container_usage,
-    count_name,
-    is_extended_resource_quota,
-    is_pod_charged,
-    pod_usage,
-)
 from tests.unit.server.admission.builders import claim, container, pod, quantities
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
