@@ -19,6 +19,7 @@ from dray.api.equality import semantically_equal
 from dray.api.meta import Object
 from dray.api.pod_resources import sum_requests
 from dray.api.quantity import Quantity
+from dray.errors import DrayError
 
 __all__ = [
     "ASSIGNED_POD",
@@ -152,7 +153,14 @@ class Interest:
             keys = self.event_keys(event)
             if keys is not None and not any(key in keys for key in self.pod_keys(pod)):
                 return False
-        return self.hint is None or self.hint(pod, event)
+        return self.helps(pod, event)
+
+    def helps(self, pod: Pod, event: ClusterEvent) -> bool:
+        """What the hint says of an event with one of the actions; one that fails says yes."""
+        try:
+            return self.hint is None or self.hint(pod, event)
+        except DrayError:
+            return True
 
 
 def object_event(resource: str, old: Object | None, new: Object | None) -> ClusterEvent:

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from dray.api.core import Pod
-from dray.scheduler.cluster_events import ClusterEvent, Hint, Interest
+from dray.errors import DrayError
+from dray.scheduler.cluster_events import ClusterEvent, Interest
 from dray.scheduler.interests import Interests
 from dray.scheduler.queued_pod import QueuedPod
 
@@ -62,7 +63,7 @@ class WaitingPods:
                     shelf.setdefault(key, {})[uid] = queued
                     spots.append((shelf, key))
             for shape_of, shelf in rejected.by_shape.items():
-                shape = _hashable(shape_of(pod), uid)
+                shape = _shape(shape_of, pod)
                 shelf.setdefault(shape, {})[uid] = queued
                 spots.append((shelf, shape))
 
@@ -125,33 +126,33 @@ class WaitingPods:
 
 
 def _wake(rejected: _Rejected, interest: Interest, event: ClusterEvent, woken: Pods) -> None:
-    hint = interest.hint
     keys = None if interest.event_keys is None else interest.event_keys(event)
     if keys is not None and interest.pod_keys is not None:
         shelf = rejected.by_key[interest.pod_keys]
         for key in keys:
-            _ask(shelf.get(key, {}), hint, event, woken)
-    elif hint is not None and interest.shape is not None:
+            _ask(shelf.get(key, {}), interest, event, woken)
+    elif interest.shape is not None:
         for pods in rejected.by_shape[interest.shape].values():
-            if hint(next(iter(pods.values())).pod, event):
+            if interest.helps(next(iter(pods.values())).pod, event):
                 woken.update(pods)
     else:
-        _ask(rejected.pods, hint, event, woken)
+        _ask(rejected.pods, interest, event, woken)
 
 
-def _ask(pods: Pods, hint: Hint | None, event: ClusterEvent, woken: Pods) -> None:
-    if hint is None:
+def _ask(pods: Pods, interest: Interest, event: ClusterEvent, woken: Pods) -> None:
+    if interest.hint is None:
         woken.update(pods)
         return
     for uid, queued in pods.items():
-        if uid not in woken and hint(queued.pod, event):
+        if uid not in woken and interest.helps(queued.pod, event):
             woken[uid] = queued
 
 
-def _hashable(shape: Hashable, uid: str) -> Hashable:
-    """The shape; of a pod with members that dray does not know, which have no hash, the uid."""
+def _shape(shape_of: Callable[[Pod], Hashable], pod: Pod) -> Hashable:
+    """The pod's shape; its uid if that fails, or has no hash for members unknown to dray."""
     try:
+        shape = shape_of(pod)
         hash(shape)
-    except TypeError:
-        return uid
+    except (DrayError, TypeError):
+        return pod.metadata.uid
     return shape

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dray.api.core import Pod
+from dray.errors import ParseError
 from dray.scheduler.cluster_events import (
     NODE,
     RESOURCE_CLAIM,
@@ -78,6 +79,23 @@ def test_a_shape_without_a_hash_is_that_of_one_pod() -> None:
         waiting.add(labelled(name, "x"), ["Fit"])
     assert names(waiting.woken_by(node_added())) == ["a", "b"]
     assert hint.names == ["a", "b"]
+
+
+def test_who_cannot_be_judged_is_woken() -> None:
+    def fail(*_: object) -> bool:
+        raise ParseError("x", "is not readable")
+
+    waiting = WaitingPods(
+        Interests(
+            {
+                "Asking": {NODE: fail},
+                "Shaping": {NODE: Interest(EVERYTHING, fail, shape=fail)},
+            }
+        )
+    )
+    waiting.add(queued("a"), ["Asking"])
+    waiting.add(queued("b"), ["Shaping"])
+    assert names(waiting.woken_by(node_added())) == ["a", "b"]
 
 
 def test_an_event_with_keys_asks_only_the_pods_that_have_them() -> None:
