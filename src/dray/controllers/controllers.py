@@ -11,6 +11,7 @@ from typing import Final
 from dray.api.features import DEFAULT_GATES, FeatureGates
 from dray.client import Client, EventRecorder, Informers
 from dray.clock import Clock
+from dray.controllers.device_taint_eviction.controller import DeviceTaintEvictionController
 from dray.controllers.garbage_collection.controller import GarbageCollector
 from dray.controllers.jobs.controller import JobController
 from dray.controllers.namespaces.controller import NamespaceController
@@ -19,6 +20,7 @@ from dray.controllers.pod_gc import PodGarbageCollector
 from dray.controllers.reconciler import Context, Key, Reconciler
 from dray.controllers.replica_sets import ReplicaSetController
 from dray.controllers.resource_claims.controller import ResourceClaimController
+from dray.controllers.resource_quota import ResourceQuotaController
 from dray.controllers.taint_eviction import TaintEvictionController
 from dray.controllers.ttl_after_finished import TTLAfterFinishedController
 from dray.entropy import Entropy
@@ -41,9 +43,11 @@ CONTROLLERS: Final[Mapping[str, Callable[[Context], Reconciler]]] = {
     NodeLifecycleController.name: NodeLifecycleController,
     TaintEvictionController.name: TaintEvictionController,
     ResourceClaimController.name: ResourceClaimController,
+    DeviceTaintEvictionController.name: DeviceTaintEvictionController,
     GarbageCollector.name: GarbageCollector,
     NamespaceController.name: NamespaceController,
     PodGarbageCollector.name: PodGarbageCollector,
+    ResourceQuotaController.name: ResourceQuotaController,
 }
 """Every controller there is, by name."""
 

@@ -1,0 +1,208 @@
+"""Counts again what quotas say is used.
+
+The server charges what is created, and nobody gives back what is deleted, or what a write was
+charged for that failed: that is found by counting. A quota is counted at once when its bounds
+change, soon after something in its namespace goes, and all of them every few minutes. A count that
+changes something is checked a moment later: the server charges before it stores, so a view may
+have a charge, and lack what it was for. Upstream counterpart: pkg/controller/resourcequota.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Any, Final
+
+from dray.api import events
+from dray.api.apiextensions import CustomResourceDefinition
+from dray.api.core import Event, Pod, ResourceQuota
+from dray.api.meta import Object
+from dray.api.quantity import Quantity
+from dray.api.quota_rules import (
+    ClassNames,
+    claim_payer,
+    counted_resource,
+    extended_resource_pod,
+    pod_bounds,
+)
+from dray.api.quota_scopes import has_scopes, in_scope
+from dray.api.quota_usage import claim_usage, is_pod_charged, pod_usage
+from dray.api.resource import DeviceClass, ResourceClaim
+from dray.api.scheme import kinds
+from dray.api.wire import replace
+from dray.client import Informer
+from dray.controllers.custom_kinds import defined_kind
+from dray.controllers.reconciler import DONE, Context, Key, Reconciler, Result
+from dray.errors import NotFound
+
+__all__ = ["ResourceQuotaController"]
+
+# Upstream's: how often everything is counted again.
+RESYNC_SECONDS: Final = 300.0
+
+# What goes is seldom alone. Whoever waits for it does not notice so short a wait.
+REPLENISH_SECONDS: Final = 0.2
+
+# A namespace with many pods takes long to count: counting takes at most one part in so many.
+COUNTING_SHARE: Final = 20
+
+# By then, views have whatever was charged for when they were counted.
+CONFIRM_SECONDS: Final = 1.0
+
+_INDEX: Final = "metadata.namespace"
+_ZERO: Final = Quantity.from_int(0)
+
+# What is counted by its resource's name, as quotas spell it.
+_KINDS: Final = {
+    f"{kind.plural}.{kind.group}" if kind.group else kind.plural: kind.hub.type
+    for kind in kinds()
+    if kind.namespaced and kind.hub.type not in (Event, events.Event)
+}
+
+
+class ResourceQuotaController(Reconciler):
+    """Keys are names of quotas."""
+
+    name = "resourcequota-controller"
+
+    def __init__(self, context: Context, *, resync_seconds: float = RESYNC_SECONDS) -> None:
+        super().__init__(context)
+        self._resync_seconds = resync_seconds
+        self._counting_seconds: dict[Key, float] = {}  # how long each quota last took
+        informers = context.informers
+        self._definitions = informers.of(CustomResourceDefinition)
+        self._classes = informers.of(DeviceClass)
+        self._pods = informers.of(Pod)
+        self._claims = informers.of(ResourceClaim)
+        self._counted: set[type[Object]] = set()  # kinds whose deletions we hear of
+        self._quotas = informers.of(ResourceQuota)
+        for informer in (self._quotas, self._pods, self._claims):
+            informer.add_index(_INDEX, _namespace)
+        self._quotas.listen(self._quota_changed)
+        self._pods.listen(self._pod_changed)
+        self._claims.listen(self._gone)
+
+    async def reconcile(self, key: Key) -> Result:
+        quota = self._quotas.get(key.name, key.namespace)
+        if quota is None:
+            self._counting_seconds.pop(key, None)
+            return DONE
+        began = self.context.clock.monotonic()
+        hard = quota.spec.hard
+        counted = {**quota.status.used, **await self._count(quota)}
+        self._counting_seconds[key] = self.context.clock.monotonic() - began
+        used = {name: counted[name] for name in hard if name in counted}
+        if quota.status.hard == hard and quota.status.used == used:
+            return DONE
+        status = replace(quota.status, hard=hard, used=used)
+        try:
+            await self.context.client.update_status(replace(quota, status=status))
+        except NotFound:
+            return DONE
+        return Result(CONFIRM_SECONDS)
+
+    async def run(self) -> None:
+        while True:
+            await self.context.clock.sleep(self._resync_seconds)
+            for quota in self._quotas.values():
+                self.queue.add(Key.of(quota))
+
+    # What is heard -----------------------------------------------------------------------------
+
+    def _quota_changed(self, old: ResourceQuota | None, new: ResourceQuota | None) -> None:
+        if new is None:
+            return
+        for name in new.spec.hard:
+            kind = _KINDS.get(counted_resource(name))
+            if kind is not None and kind not in self._counted:
+                self._counted.add(kind)
+                informer: Informer[Any] = self.context.informers.of(kind)
+                informer.add_index(_INDEX, _namespace)
+                informer.listen(self._gone)
+        if old is None or new.spec != old.spec or new.status.hard != new.spec.hard:
+            self.queue.add(Key.of(new))
+
+    def _pod_changed(self, old: Pod | None, new: Pod | None) -> None:
+        if old is None:
+            return
+        now = self.context.clock.now()
+        if new is None or (not is_pod_charged(new, now) and is_pod_charged(old, now)):
+            self._replenish(old.metadata.namespace)
+
+    def _gone(self, old: Object | None, new: Object | None) -> None:
+        if new is None and old is not None:
+            self._replenish(old.metadata.namespace)
+
+    def _replenish(self, namespace: str) -> None:
+        for quota in self._quotas.by_index(_INDEX, namespace):
+            key = Key.of(quota)
+            seconds = self._counting_seconds.get(key, 0.0) * COUNTING_SHARE
+            self.queue.add_after(key, max(seconds, REPLENISH_SECONDS))
+
+    # Counting ----------------------------------------------------------------------------------
+
+    async def _count(self, quota: ResourceQuota) -> dict[str, Quantity]:
+        """What is used now, of all that a quota bounds and somebody can measure."""
+        namespace, hard = quota.metadata.namespace, quota.spec.hard
+        used: dict[str, Quantity] = {}
+        now = self.context.clock.now()
+        pods = (
+            pod_usage(pod, now)
+            for pod in self._pods.by_index(_INDEX, namespace)
+            if in_scope(quota, pod)
+        )
+        _add_all(used, pod_bounds(hard), pods)
+        names = ClassNames.of(self._classes.values())
+        claims = () if has_scopes(quota) else self._claims.by_index(_INDEX, namespace)
+        usages = (self._claim_usage(claim, names) for claim in claims)
+        _add_all(used, names.claim_bounds(hard), usages)
+        for name in hard:
+            resource = counted_resource(name)
+            count = await self._objects_count(resource, namespace) if resource else None
+            if count is not None:
+                # Scopes are about pods: no other object is in one.
+                used[name] = _ZERO if has_scopes(quota) else Quantity.from_int(count)
+        return used
+
+    def _claim_usage(self, claim: ResourceClaim, names: ClassNames) -> dict[str, Quantity]:
+        namespace = claim.metadata.namespace
+        owner = extended_resource_pod(claim)
+        payer = None
+        if owner is not None:
+            pod = self._pods.get(owner[0], namespace)
+            payer = claim_payer(claim, pod, partial(self._claims.by_index, _INDEX, namespace))
+        paid = pod_usage(payer, self.context.clock.now()) if payer is not None else {}
+        return claim_usage(claim, names.extended_resources, paid)
+
+    async def _objects_count(self, resource: str, namespace: str) -> int | None:
+        """How many objects of a resource a namespace has; None if there is no such resource."""
+        kind = _KINDS.get(resource)
+        if kind is not None:
+            informer: Informer[Any] = self.context.informers.of(kind)
+            await informer.synced()  # it may have been asked for only now
+            return len(informer.by_index(_INDEX, namespace))
+        definition = self._definitions.get(resource)
+        custom = defined_kind(definition) if definition is not None else None
+        if custom is None or not custom.namespaced:
+            return None
+        # Nobody else may be watching: these are counted when everything is, or something else goes.
+        found = await self.context.client.list(custom.type, namespace=namespace)
+        return len(found.items)
+
+
+def _add_all(
+    used: dict[str, Quantity], names: list[str], usages: Iterable[dict[str, Quantity]]
+) -> None:
+    """Add up what objects use, of the bounds that they fall under."""
+    if not names:
+        return
+    for name in names:
+        used.setdefault(name, _ZERO)
+    for usage in usages:
+        for name, amount in usage.items():
+            if name in used:
+                used[name] = used[name] + amount
+
+
+def _namespace(obj: Object) -> Iterable[str]:
+    return (obj.metadata.namespace,)
