@@ -17,7 +17,15 @@ from dray.controllers.expectations import Expectations
 from dray.controllers.reconciler import Key
 from dray.errors import APIError, Conflict, Invalid, NotFound, TransportError
 
-__all__ = ["Dependents", "controller_of", "controller_reference", "is_controlled_by", "selector_of"]
+__all__ = [
+    "Dependents",
+    "controlled_by",
+    "controller_of",
+    "controller_reference",
+    "index_by_controller",
+    "is_controlled_by",
+    "selector_of",
+]
 
 T = TypeVar("T", bound=Object)
 
@@ -58,6 +66,16 @@ def selector_of(selector: LabelSelector | None) -> Selector:
     return Selector.from_label_selector(selector.match_labels, expressions)
 
 
+def index_by_controller(view: Informer[T]) -> None:
+    """Have objects found by who controls them."""
+    view.add_index(_INDEX, _index_keys)
+
+
+def controlled_by(view: Informer[T], uid: str) -> Sequence[T]:
+    """What the owner of a uid controls, in a view that is indexed so."""
+    return view.by_index(_INDEX, uid)
+
+
 class Dependents(Generic[T]):
     """The objects of a kind that owners control, or may adopt."""
 
@@ -68,15 +86,11 @@ class Dependents(Generic[T]):
         self._kind = kind
         self._view = view
         self._expectations = expectations
-        view.add_index(_INDEX, _index_keys)
+        index_by_controller(view)
 
     def of(self, owner: Object) -> Sequence[T]:
         """What an owner controls."""
-        return self.of_uid(owner.metadata.uid)
-
-    def of_uid(self, uid: str) -> Sequence[T]:
-        """What the owner of a uid controls, whatever it is."""
-        return self._view.by_index(_INDEX, uid)
+        return controlled_by(self._view, owner.metadata.uid)
 
     def orphans(self, namespace: str, selector: LabelSelector | None) -> Sequence[T]:
         """What nobody controls and may be selected: not much more than what is."""

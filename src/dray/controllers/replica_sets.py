@@ -16,9 +16,14 @@ from dray.api.core import Pod
 from dray.api.wire import Time, replace
 from dray.controllers.deletion_order import by_deletion_cost
 from dray.controllers.expectations import WAITING, Expectations
-from dray.controllers.ownership import Dependents, controller_of, selector_of
+from dray.controllers.owners import Owners, gathering_seconds, is_same_wish
+from dray.controllers.ownership import (
+    controlled_by,
+    controller_of,
+    index_by_controller,
+    selector_of,
+)
 from dray.controllers.pod_control import BURST_PODS_MAX, PodControl, all_at_once, slow_start
-from dray.controllers.pod_owners import PodOwners, gathering_seconds, is_same_wish
 from dray.controllers.pod_states import (
     is_active,
     is_available,
@@ -46,14 +51,14 @@ class ReplicaSetController(Reconciler):
         self._pods = PodControl(context)
         self._replica_sets = context.informers.of(ReplicaSet)
         self._written = Expectations(self._replica_sets, context.clock)
-        self._siblings = Dependents(context.client, ReplicaSet, self._replica_sets, self._written)
-        PodOwners(
+        index_by_controller(self._replica_sets)
+        Owners(
             self._replica_sets,
             self._pods.view,
             self.queue,
             kind="ReplicaSet",
             selector=lambda replica_set: replica_set.spec.selector,
-            pods_count=lambda replica_set: replica_set.spec.replicas or 0,
+            count=lambda replica_set: replica_set.spec.replicas or 0,
         )
         self._replica_sets.listen(self._hear)
 
@@ -122,7 +127,7 @@ class ReplicaSetController(Reconciler):
         reference = controller_of(replica_set)
         if reference is None:
             return
-        for sibling in self._siblings.of_uid(reference.uid):
+        for sibling in controlled_by(self._replica_sets, reference.uid):
             yield from self._pods.dependents.of(sibling)
 
     def _status(

@@ -37,6 +37,7 @@ from dray.controllers.jobs.orphans import OrphanedPods
 from dray.controllers.jobs.parallelism import plan_pods
 from dray.controllers.jobs.pods import NO_INDEX, TRACKING_FINALIZER, is_tracked
 from dray.controllers.jobs.templates import index_prefix, index_template, pod_template
+from dray.controllers.owners import Owners, gathering_seconds, is_same_wish
 from dray.controllers.pod_control import (
     EVENT_NORMAL,
     EVENT_WARNING,
@@ -44,7 +45,6 @@ from dray.controllers.pod_control import (
     all_at_once,
     slow_start,
 )
-from dray.controllers.pod_owners import PodOwners, gathering_seconds, is_same_wish
 from dray.controllers.pod_states import is_ready
 from dray.controllers.reconciler import DONE, Context, Key, Reconciler, Result
 from dray.errors import APIError, ParseError, TransportError
@@ -70,13 +70,13 @@ class JobController(Reconciler):
         self._jobs = context.informers.of(Job)
         self._written = Expectations(self._jobs, context.clock)
         self._backoffs: dict[Key, Backoff] = {}
-        owners = PodOwners(
+        owners = Owners(
             self._jobs,
             self._pods.view,
             self.queue,
             kind="Job",
             selector=lambda job: job.spec.selector,
-            pods_count=lambda job: job.spec.parallelism or 0,
+            count=lambda job: job.spec.parallelism or 0,
         )
         self._orphans = OrphanedPods(context, self._pods, job_of=owners.owner_of, is_ours=_is_ours)
         self._jobs.listen(self._hear)

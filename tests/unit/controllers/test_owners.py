@@ -10,8 +10,8 @@ from dray.api.meta import LabelSelector, LabelSelectorRequirement, ObjectMeta
 from dray.api.wire import replace
 from dray.client import Informer, WorkQueue
 from dray.client._watch import EventType, WatchEvent
+from dray.controllers.owners import GATHERING_SECONDS_MAX, Owners, gathering_seconds
 from dray.controllers.ownership import controller_reference
-from dray.controllers.pod_owners import GATHERING_SECONDS_MAX, PodOwners, gathering_seconds
 from dray.controllers.reconciler import Key
 from dray.entropy import SeededEntropy
 from dray.testing import FakeClock
@@ -26,13 +26,13 @@ class Scene:
         self.owners = Informer(cluster.client, ReplicaSet, clock=self.clock, entropy=entropy)
         self.pods = Informer(cluster.client, Pod, clock=self.clock, entropy=entropy)
         self.queue: WorkQueue[Key] = WorkQueue(self.clock)
-        PodOwners(
+        Owners(
             self.owners,
             self.pods,
             self.queue,
             kind="ReplicaSet",
             selector=lambda owner: owner.spec.selector,
-            pods_count=lambda owner: owner.spec.replicas or 0,
+            count=lambda owner: owner.spec.replicas or 0,
         )
 
     def put_owner(

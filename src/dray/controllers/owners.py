@@ -1,7 +1,7 @@
-"""Wakes a controller for the owners of pods to which something happened.
+"""Wakes a controller for the owners of what something happened to: pods, mostly.
 
-An owner of few pods is woken at once. For one of many, events are gathered for a while: looking at
-a thousand pods again for each that changes would take a thousand times as long as it should.
+An owner of few is woken at once. For one of many, events are gathered for a while: looking at a
+thousand pods again for each that changes would take a thousand times as long as it should.
 """
 
 from __future__ import annotations
@@ -9,30 +9,30 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Final, Generic, TypeVar
 
-from dray.api.core import Pod
 from dray.api.meta import LabelSelector, Object
 from dray.client import Informer, WorkQueue
 from dray.controllers.ownership import controller_of, selector_of
 from dray.controllers.reconciler import Key
 from dray.errors import ParseError
 
-__all__ = ["PodOwners", "gathering_seconds", "is_same_wish"]
+__all__ = ["Owners", "gathering_seconds", "is_same_wish"]
 
 # So few that looking at all of them costs next to nothing.
-FEW_PODS_MAX: Final = 20
+FEW_MAX: Final = 20
 # Looking at a pod takes a few microseconds: a controller then spends a hundredth of its time on it.
-SECONDS_PER_POD: Final = 0.0005
+SECONDS_EACH: Final = 0.0005
 # Upstream's, for jobs of any size: as long as nobody minds.
 GATHERING_SECONDS_MAX: Final = 1.0
 
 T = TypeVar("T", bound=Object)
+D = TypeVar("D", bound=Object)
 
 
-def gathering_seconds(pods_count: int) -> float:
+def gathering_seconds(count: int) -> float:
     """How long to wait for more to happen to the pods of an owner that has so many."""
-    if pods_count <= FEW_PODS_MAX:
+    if count <= FEW_MAX:
         return 0.0
-    return min(pods_count * SECONDS_PER_POD, GATHERING_SECONDS_MAX)
+    return min(count * SECONDS_EACH, GATHERING_SECONDS_MAX)
 
 
 def is_same_wish(old: Object, new: Object) -> bool:
@@ -44,38 +44,39 @@ def is_same_wish(old: Object, new: Object) -> bool:
     )
 
 
-class PodOwners(Generic[T]):
-    """The owners of one kind, woken by what happens to their pods and to pods they could adopt."""
+class Owners(Generic[T, D]):
+    """The owners of one kind, woken by what happens to what they own and could adopt."""
 
     def __init__(
         self,
         owners: Informer[T],
-        pods: Informer[Pod],
+        dependents: Informer[D],
         queue: WorkQueue[Key],
         *,
         kind: str,
         selector: Callable[[T], LabelSelector | None],
-        pods_count: Callable[[T], int],
+        count: Callable[[T], int] = lambda _owner: 0,
     ) -> None:
+        """`count` is how many an owner has, about."""
         self._owners = owners
         self._queue = queue
         self._kind = kind
         self._selector = selector
-        self._pods_count = pods_count
+        self._count = count
         owners.add_index(_INDEX, self._index_keys)
-        pods.listen(self._hear)
+        dependents.listen(self._hear)
 
-    def owner_of(self, pod: Pod) -> T | None:
-        """Who controls a pod, if it is of this kind and still there."""
-        reference = controller_of(pod)
+    def owner_of(self, obj: D) -> T | None:
+        """Who controls it, if that is of this kind and still there."""
+        reference = controller_of(obj)
         if reference is None or reference.kind != self._kind:
             return None
-        owner = self._owners.get(reference.name, pod.metadata.namespace)
+        owner = self._owners.get(reference.name, obj.metadata.namespace)
         return owner if owner is not None and owner.metadata.uid == reference.uid else None
 
-    def adopters_of(self, pod: Pod) -> Iterator[T]:
-        """Who would adopt a pod that nobody controls."""
-        namespace, labels = pod.metadata.namespace, pod.metadata.labels
+    def adopters_of(self, obj: D) -> Iterator[T]:
+        """Who would adopt what nobody controls."""
+        namespace, labels = obj.metadata.namespace, obj.metadata.labels
         keys: list[Hashable] = [(namespace, *label) for label in labels.items()]
         for key in (*keys, (namespace,)):
             for owner in self._owners.by_index(_INDEX, key):
@@ -88,7 +89,7 @@ class PodOwners(Generic[T]):
 
     # Private -----------------------------------------------------------------------------------
 
-    def _hear(self, old: Pod | None, new: Pod | None) -> None:
+    def _hear(self, old: D | None, new: D | None) -> None:
         if new is not None:
             owner = self.owner_of(new)
             if owner is not None:
@@ -107,10 +108,10 @@ class PodOwners(Generic[T]):
                 self._wake(owner)
 
     def _wake(self, owner: T) -> None:
-        self._queue.add_after(Key.of(owner), gathering_seconds(self._pods_count(owner)))
+        self._queue.add_after(Key.of(owner), gathering_seconds(self._count(owner)))
 
     def _index_keys(self, owner: T) -> Iterable[Hashable]:
-        """One label that it selects by: pods without it need not be asked about."""
+        """One label that it selects by: what is without need not be asked about."""
         selector = self._selector(owner)
         if selector is None:
             return ()
