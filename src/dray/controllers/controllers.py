@@ -13,6 +13,7 @@ from dray.client import Client, EventRecorder, Informers
 from dray.clock import Clock
 from dray.controllers.device_taint_eviction.controller import DeviceTaintEvictionController
 from dray.controllers.garbage_collection.controller import GarbageCollector
+from dray.controllers.deployments.controller import DeploymentController
 from dray.controllers.jobs.controller import JobController
 from dray.controllers.namespaces.controller import NamespaceController
 from dray.controllers.node_lifecycle.controller import NodeLifecycleController
@@ -38,6 +39,7 @@ CRASH_SECONDS: Final = 5.0
 
 CONTROLLERS: Final[Mapping[str, Callable[[Context], Reconciler]]] = {
     ReplicaSetController.name: ReplicaSetController,
+    DeploymentController.name: DeploymentController,
     JobController.name: JobController,
     TTLAfterFinishedController.name: TTLAfterFinishedController,
     NodeLifecycleController.name: NodeLifecycleController,

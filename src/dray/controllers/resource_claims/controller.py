@@ -14,11 +14,12 @@ from dray.api.core import Pod
 from dray.api.pod_claims import references
 from dray.api.resource import ResourceClaim, ResourceClaimTemplate
 from dray.client import EventRecorder
+from dray.controllers.claim_users import has_claims
 from dray.controllers.reconciler import DONE, Context, Key, Reconciler, Result
 from dray.controllers.resource_claims.generation import POD_CLAIM_NAME, has_admin_access
 from dray.controllers.resource_claims.provision import Provision
 from dray.controllers.resource_claims.release import Release
-from dray.controllers.resource_claims.views import Views, has_claims, is_done
+from dray.controllers.resource_claims.views import Views, is_done
 from dray.metrics import Family, Histogram
 
 __all__ = ["ResourceClaimController"]
@@ -101,7 +102,7 @@ class ResourceClaimController(Reconciler):
         self._views.see_claim(claim)
         if new is not None and self._release.is_wanted(new):
             self._queue_claim(new.metadata.namespace, new.metadata.name)
-        for pod in self._views.users_of(claim):
+        for pod in self._views.users.of(claim):
             self._queue_pod(pod)
 
     def _hear_template(

@@ -12,27 +12,21 @@ from collections.abc import Hashable, Iterator, Sequence
 from typing import Final
 
 from dray.api.core import Pod
-from dray.api.pod_claims import references
 from dray.api.resource import ResourceClaim, ResourceClaimTemplate
 from dray.client import Informers
+from dray.controllers.claim_users import ClaimUsers
 from dray.controllers.pod_states import is_terminal
 from dray.controllers.resource_claims.generation import is_made_for, owner_of
 
-__all__ = ["Views", "has_claims", "is_done"]
+__all__ = ["Views", "is_done"]
 
 # A UID is under a hundred bytes. A pod that is forgotten costs a request when its claims are
 # released; so many may be deleted at once when a namespace or a large job goes.
 DELETED_MAX: Final = 10_000
 
 # Names of indexes are shared by all who use the same view.
-_PODS_BY_CLAIM: Final = "resource-claims/claim"
 _PODS_BY_TEMPLATE: Final = "resource-claims/template"
 _CLAIMS_BY_OWNER: Final = "resource-claims/owner"
-
-
-def has_claims(pod: Pod) -> bool:
-    """Whether a pod concerns this controller at all."""
-    return bool(pod.spec.resource_claims) or pod.status.extended_resource_claim_status is not None
 
 
 def is_done(pod: Pod) -> bool:
@@ -48,8 +42,8 @@ class Views:
     def __init__(self, informers: Informers) -> None:
         self.pods: Final = informers.of(Pod)
         self.claims: Final = informers.of(ResourceClaim)
+        self.users: Final = ClaimUsers(informers)
         self.templates: Final = informers.of(ResourceClaimTemplate)
-        self.pods.add_index(_PODS_BY_CLAIM, _claims_of)
         self.pods.add_index(_PODS_BY_TEMPLATE, _templates_of)
         self.claims.add_index(_CLAIMS_BY_OWNER, _owners_of)
         self._created: dict[str, dict[str, ResourceClaim]] = {}  # by UID of the pod, then by name
@@ -70,11 +64,6 @@ class Views:
     def owned_by(self, pod_uid: str) -> Sequence[ResourceClaim]:
         """The claims that were made for a pod."""
         return self.claims.by_index(_CLAIMS_BY_OWNER, pod_uid)
-
-    def users_of(self, claim: ResourceClaim) -> Sequence[Pod]:
-        """The pods that refer to a claim."""
-        metadata = claim.metadata
-        return self.pods.by_index(_PODS_BY_CLAIM, (metadata.namespace, metadata.name))
 
     def users_of_template(self, template: ResourceClaimTemplate) -> Sequence[Pod]:
         """The pods that refer to a template."""
@@ -132,13 +121,6 @@ class Views:
 
 def _revision(pod: Pod) -> int:
     return int(pod.metadata.resource_version)
-
-
-def _claims_of(pod: Pod) -> Iterator[Hashable]:
-    if has_claims(pod):
-        for reference in references(pod):
-            if reference.claim_name:
-                yield pod.metadata.namespace, reference.claim_name
 
 
 def _templates_of(pod: Pod) -> Iterator[Hashable]:
