@@ -1,8 +1,9 @@
 """Whether a pod can be on a node, devices aside: all filters together, in upstream's order.
 
-What filters that look at the node alone say is remembered per placement key and `NodeInfo.place`:
-pods of one template and nodes that did not change cost one look into a dict. The rest is asked
-anew each time. The first filter that refuses is the answer.
+A pod may name the only nodes it can be on; all others are refused for that, before any filter is
+asked. What filters that look at the node alone say is remembered per placement key and
+`NodeInfo.place`: pods of one template and nodes that did not change cost one look into a dict. The
+rest is asked anew each time. The first filter that refuses is the answer.
 
 What might be: `NodeInfo.copy()` gives a node to play with, `NodeCheck.copy()` a check that may be
 told of the same moves; `check.on(node)` then answers for the cluster as it would be. Upstream
@@ -13,11 +14,18 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
-from dray.scheduler.filters.filter import Attempt, CountingTest, Filter, Rejection, Test
+from dray.scheduler.filters.filter import (
+    Attempt,
+    CountingTest,
+    Filter,
+    NamingFilter,
+    Rejection,
+    Test,
+)
 from dray.scheduler.filters.inter_pod_affinity import InterPodAffinity
-from dray.scheduler.filters.node_affinity import CONFLICT, NodeAffinity, RequiredNodes
+from dray.scheduler.filters.node_affinity import NodeAffinity
 from dray.scheduler.filters.node_name import NodeName
 from dray.scheduler.filters.node_ports import NodePorts
 from dray.scheduler.filters.node_resources_fit import NodeResourcesFit
@@ -37,6 +45,7 @@ REMEMBERED_SHAPES_MAX: Final = 64
 # a few for small clusters, before all are asked anew.
 _SPARE_VERDICTS: Final = 64
 
+_CONFLICT: Final = "pod affinity terms conflict"
 _NOT_ASKED: Final = Rejection("", (), False)
 
 
@@ -90,7 +99,7 @@ class Feasibility:
 class NodeCheck:
     """One pod, ready to be asked about nodes."""
 
-    __slots__ = ("_attempt", "_static", "_static_tests", "_tests", "_verdicts")
+    __slots__ = ("_attempt", "_named", "_static", "_static_tests", "_tests", "_verdicts")
 
     def __init__(
         self,
@@ -103,6 +112,7 @@ class NodeCheck:
         self._verdicts = verdicts
         self._static = static
         self._static_tests: list[Test] | None = None
+        self._named: _Named | None = None
         self._tests = tests
 
     def on(self, node: NodeInfo) -> Rejection | None:
@@ -124,17 +134,14 @@ class NodeCheck:
         requests = self._attempt.pod.requests
         return {name: amount for name, amount in requests.items() if name not in ignored}
 
-    def refusal(self) -> Rejection | None:
-        """Why the pod can be nowhere, whatever nodes there are."""
-        candidates = self.candidates()
-        return CONFLICT if candidates is not None and not candidates else None
-
     def candidates(self) -> frozenset[str] | None:
         """The names of the only nodes worth asking about; None: all are."""
-        pod = self._attempt.pod.pod
-        if pod.spec.node_name:
-            return frozenset({pod.spec.node_name})
-        return None if pod.spec.affinity is None else RequiredNodes(pod).names()
+        return self._naming().names
+
+    def refusal(self) -> Rejection | None:
+        """Why the pod can be nowhere, whatever nodes there are."""
+        named = self._naming()
+        return named.others if named.names is not None and not named.names else None
 
     # What might be -----------------------------------------------------------------------------
 
@@ -157,7 +164,15 @@ class NodeCheck:
             if isinstance(test, CountingTest):
                 test.remove_pod(info, node)
 
+    def _naming(self) -> _Named:
+        if self._named is None:
+            self._named = _name(self._attempt.pod, self._static)
+        return self._named
+
     def _judge(self, node: NodeInfo) -> Rejection | None:
+        named = self._naming()
+        if named.names is not None and node.name not in named.names:
+            return named.others
         if self._static_tests is None:
             prepared = (each.prepare(self._attempt) for each in self._static)
             self._static_tests = [test for test in prepared if test is not None]
@@ -166,3 +181,29 @@ class NodeCheck:
             if rejection is not None:
                 return rejection
         return None
+
+
+class _Named(NamedTuple):
+    """The nodes a pod names, if it does, and why it can be on no other."""
+
+    names: frozenset[str] | None
+    others: Rejection | None
+
+
+def _name(pod: PodInfo, filters: Sequence[Filter]) -> _Named:
+    names: frozenset[str] | None = None
+    plugins: list[str] = []
+    for each in filters:
+        only = each.only(pod) if isinstance(each, NamingFilter) else None
+        if only is None:
+            continue
+        if not only:
+            return _Named(only, Rejection(each.name, (_CONFLICT,), resolvable=False))
+        plugins.append(each.name)
+        names = only if names is None else names & only
+    if names is None:
+        return _Named(None, None)
+    reason = f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(plugins))}]"
+    if not names:
+        reason += " simultaneously"
+    return _Named(names, Rejection(plugins[0], (reason,), resolvable=False))

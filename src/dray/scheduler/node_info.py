@@ -14,7 +14,8 @@ from itertools import count
 from typing import Final
 
 from dray.api.core import RESOURCE_PODS, Node
-from dray.scheduler.pod_info import HostPort, PodInfo, whole_units
+from dray.scheduler.pod_amounts import whole_units
+from dray.scheduler.pod_info import HostPort, PodInfo
 
 __all__ = ["NodeInfo"]
 

@@ -1,13 +1,11 @@
 """What the scheduler knows of one pod: computed once per pod object, never changed.
 
-Amounts are plain integers, cpu in thousandths and everything else in whole units, each rounded up
-per pod as a whole. A pod needs what its containers need at the moment they need most, or what it
-says it needs as a whole, and its overhead on top. A pod whose containers say nothing of cpu or
-memory still counts for a little in scores, so that such pods spread; it never does in filters.
+Most of it is needed anew for every node or every other pod, so it is read once: amounts as
+integers, selectors ready to match. What pods of one template have in common compares equal, so that
+answers can be remembered by it.
 
-Not here: what devices add, and in-place resizing, which dray's server does not offer: a pod needs
-what its spec says. Upstream counterparts: PodInfo of the scheduler's framework, component-helpers'
-resource/helpers.go.
+Not here: what devices the pod's claims want. Upstream counterpart: PodInfo of the scheduler's
+framework.
 """
 
 from __future__ import annotations
@@ -17,8 +15,6 @@ from functools import lru_cache
 from typing import Final, NamedTuple, Protocol
 
 from dray.api.core import (
-    RESOURCE_CPU,
-    RESOURCE_MEMORY,
     Affinity,
     Container,
     Pod,
@@ -27,12 +23,10 @@ from dray.api.core import (
 )
 from dray.api.labels import Selector
 from dray.api.meta import LabelSelector, LabelSelectorRequirement
-from dray.api.pod_resources import is_pod_level_resource, is_sidecar, sum_requests
-from dray.api.quantity import Quantity
+from dray.api.pod_resources import is_sidecar
+from dray.scheduler.pod_amounts import requested_amounts, scored_amounts, whole_units
 
 __all__ = [
-    "SCORED_CPU_DEFAULT",
-    "SCORED_MEMORY_DEFAULT",
     "AffinityTerm",
     "HostPort",
     "Labelled",
@@ -42,15 +36,9 @@ __all__ = [
     "whole_units",
 ]
 
-# What a container that says nothing counts for in scores, as upstream: a tenth of a core, 200 Mi.
-SCORED_CPU_DEFAULT: Final = 100
-SCORED_MEMORY_DEFAULT: Final = 200 * 2**20
-
 # Pods of one template repeat its selectors; a cluster has a few per workload. Some 500 bytes each.
 REMEMBERED_SELECTORS_MAX: Final = 4096
 
-_NANO_PER_MILLI: Final = 1_000_000
-_NANO_PER_UNIT: Final = 1_000_000_000
 _ANY_ADDRESS: Final = "0.0.0.0"  # noqa: S104 - what a port without an address means; nothing binds
 
 
@@ -151,9 +139,9 @@ class PodInfo:
         info.labels = metadata.labels
         info.priority = spec.priority or 0
         info.terminating = metadata.deletion_timestamp is not None
-        requests = _requests(spec)
+        requests = requested_amounts(pod)
         info.requests = requests
-        info.scored_cpu, info.scored_memory = _scored(spec, requests)
+        info.scored_cpu, info.scored_memory = scored_amounts(pod, requests)
         info.host_ports = _host_ports(spec)
         affinity = spec.affinity
         if affinity is None:
@@ -173,76 +161,7 @@ class PodInfo:
         return f"PodInfo({self.namespace}/{self.name})"
 
 
-# Amounts ---------------------------------------------------------------------------------------
-
-
-def whole_units(amounts: Mapping[str, Quantity]) -> dict[str, int]:
-    """Amounts as integers, rounded up; those of zero are left out."""
-    found: dict[str, int] = {}
-    for name, amount in amounts.items():
-        nano = amount.nano
-        if nano:
-            found[name] = -(-nano // (_NANO_PER_MILLI if name == RESOURCE_CPU else _NANO_PER_UNIT))
-    return found
-
-
-def _requests(spec: PodSpec) -> dict[str, int]:
-    containers = spec.containers or ()
-    if len(containers) == 1 and not spec.init_containers:
-        amounts = containers[0].resources.requests
-    else:
-        amounts = sum_requests(spec)
-    if spec.resources is None and not spec.overhead:
-        return whole_units(amounts)
-    amounts = dict(amounts)
-    if spec.resources is not None:
-        for name, amount in spec.resources.requests.items():
-            if is_pod_level_resource(name):
-                amounts[name] = amount
-    for name, amount in spec.overhead.items():
-        amounts[name] = amounts[name] + amount if name in amounts else amount
-    return whole_units(amounts)
-
-
-def _scored(spec: PodSpec, requests: Mapping[str, int]) -> tuple[int, int]:
-    """Cpu and memory for scores: every container that says nothing of one counts a default."""
-    if (
-        RESOURCE_CPU in requests
-        and RESOURCE_MEMORY in requests
-        and not spec.init_containers
-        and len(spec.containers or ()) == 1
-    ):
-        return requests[RESOURCE_CPU], requests[RESOURCE_MEMORY]
-    whole = spec.resources is not None and any(map(is_pod_level_resource, spec.resources.requests))
-    return (
-        _scored_of(spec, requests, RESOURCE_CPU, SCORED_CPU_DEFAULT, whole),
-        _scored_of(spec, requests, RESOURCE_MEMORY, SCORED_MEMORY_DEFAULT, whole),
-    )
-
-
-def _scored_of(
-    spec: PodSpec, requests: Mapping[str, int], name: str, default: int, whole: bool
-) -> int:
-    if whole and name in requests:
-        return requests[name]  # of a pod that speaks for itself, silent containers are covered
-    nano_per_unit = _NANO_PER_MILLI if name == RESOURCE_CPU else _NANO_PER_UNIT
-
-    def of(container: Container) -> int:
-        asked = container.resources.requests.get(name)
-        return default * nano_per_unit if asked is None else asked.nano
-
-    total = sum(map(of, spec.containers or ()))
-    sidecars = peak = 0
-    for container in spec.init_containers:
-        if is_sidecar(container):
-            sidecars += of(container)
-            peak = max(peak, sidecars)
-        else:
-            peak = max(peak, sidecars + of(container))
-    total = max(total + sidecars, peak)
-    if name in spec.overhead:
-        total += spec.overhead[name].nano
-    return -(-total // nano_per_unit)
+# Ports -----------------------------------------------------------------------------------------
 
 
 def _host_ports(spec: PodSpec) -> tuple[HostPort, ...]:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from dray.api.core import NodeCondition, Taint
+from dray.api.core import (
+    Affinity,
+    NodeAffinity,
+    NodeCondition,
+    NodeSelector,
+    NodeSelectorRequirement,
+    NodeSelectorTerm,
+    Taint,
+)
 from dray.api.wire import replace
 from dray.scheduler import feasibility
 from dray.scheduler.feasibility import Feasibility, default_filters
@@ -118,6 +126,27 @@ def test_a_copied_node_is_judged_by_what_is_on_the_copy() -> None:
     what_if.remove_pod(holder)
     assert check.on(what_if) is None
     assert check.on(cluster.nodes["n"]) is not None
+
+
+def test_who_names_nodes_is_refused_elsewhere_for_that_alone() -> None:
+    rejection = ask(snapshot(TAINTED), info(node_name="m"))
+    assert rejection is not None
+    assert rejection.plugin == "NodeName"
+
+
+def test_names_that_exclude_each_other_leave_no_node() -> None:
+    requirement = NodeSelectorRequirement(key="metadata.name", operator="In", values=("n",))
+    required = NodeSelector(node_selector_terms=(NodeSelectorTerm(match_fields=(requirement,)),))
+    affinity = Affinity(
+        node_affinity=NodeAffinity(required_during_scheduling_ignored_during_execution=required)
+    )
+    check = Feasibility(snapshot(node("n"))).check(info(node_name="m", affinity=affinity))
+    assert check.candidates() == frozenset()
+    refusal = check.refusal()
+    assert refusal is not None
+    assert refusal.reasons == (
+        "node(s) didn't satisfy plugin(s) [NodeAffinity NodeName] simultaneously",
+    )
 
 
 def test_a_pod_that_names_its_node_has_one_candidate() -> None:

@@ -7,6 +7,13 @@ node at a time; it changes nothing.
 
 from __future__ import annotations
 
-from dray.scheduler.filters.filter import Attempt, CountingTest, Filter, Rejection, Test
+from dray.scheduler.filters.filter import (
+    Attempt,
+    CountingTest,
+    Filter,
+    NamingFilter,
+    Rejection,
+    Test,
+)
 
-__all__ = ["Attempt", "CountingTest", "Filter", "Rejection", "Test"]
+__all__ = ["Attempt", "CountingTest", "Filter", "NamingFilter", "Rejection", "Test"]

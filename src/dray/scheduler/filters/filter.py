@@ -13,7 +13,7 @@ from dray.scheduler.node_info import NodeInfo
 from dray.scheduler.pod_info import PodInfo
 from dray.scheduler.snapshot import Snapshot
 
-__all__ = ["Attempt", "CountingTest", "Filter", "Rejection", "Test"]
+__all__ = ["Attempt", "CountingTest", "Filter", "NamingFilter", "Rejection", "Test"]
 
 
 class Rejection(NamedTuple):
@@ -73,3 +73,11 @@ class Filter(Protocol):
 
     def prepare(self, attempt: Attempt) -> Test | None:
         """What to ask of each node; None if the pod gives nothing to ask."""
+
+
+class NamingFilter(ABC):
+    """A filter to which a pod may name the only nodes it can be on."""
+
+    @abstractmethod
+    def only(self, pod: PodInfo) -> frozenset[str] | None:
+        """The names; None if the pod names none, empty if it names what contradicts itself."""

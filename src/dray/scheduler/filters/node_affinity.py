@@ -1,8 +1,7 @@
 """NodeAffinity: the nodes a pod must be on, by their labels or names.
 
-A pod whose every alternative names nodes, as those of daemon sets do, has few candidates: asked
-about any other node, upstream answers with another text, and so does this. Alternatives that each
-contradict themselves leave no node at all, which is said of the pod and not of a node.
+A pod whose every alternative names nodes, as those of daemon sets do, has few candidates.
+Alternatives that each name nodes in contradiction leave none at all.
 """
 
 from __future__ import annotations
@@ -14,17 +13,14 @@ from dray.api.core import NODE_SELECTOR_OPERATOR_IN, Node, NodeSelector, NodeSel
 from dray.api.labels import Selector
 from dray.api.node_matching import node_matches
 from dray.errors import AllocationError
-from dray.scheduler.filters.filter import Attempt, Rejection, Test
+from dray.scheduler.filters.filter import Attempt, NamingFilter, Rejection, Test
 from dray.scheduler.node_info import NodeInfo
+from dray.scheduler.pod_info import PodInfo
 
-__all__ = ["CONFLICT", "NodeAffinity", "RequiredNodes"]
+__all__ = ["NodeAffinity", "RequiredNodes"]
 
-CONFLICT: Final = Rejection("NodeAffinity", ("pod affinity terms conflict",), resolvable=False)
 _NO_MATCH: Final = Rejection(
     "NodeAffinity", ("node(s) didn't match Pod's node affinity/selector",), resolvable=False
-)
-_NOT_NAMED: Final = Rejection(
-    "NodeAffinity", ("node(s) didn't satisfy plugin(s) [NodeAffinity]",), resolvable=False
 )
 _NAME_FIELD: Final = "metadata.name"
 
@@ -66,23 +62,21 @@ class RequiredNodes:
         return frozenset(found) if self._terms else None
 
 
-class NodeAffinity:
+class NodeAffinity(NamingFilter):
     """Upstream counterpart: the plugin of the same name, without affinity added by settings."""
 
     name: Final = "NodeAffinity"
     static: Final = True
 
+    def only(self, pod: PodInfo) -> frozenset[str] | None:
+        return None if pod.pod.spec.affinity is None else RequiredNodes(pod.pod).names()
+
     def prepare(self, attempt: Attempt) -> Test | None:
         required = RequiredNodes(attempt.pod.pod)
         if required.trivial:
             return None
-        names = required.names()
-        if names is not None and not names:
-            return lambda _: CONFLICT
 
         def test(node: NodeInfo) -> Rejection | None:
-            if names is not None and node.name not in names:
-                return _NOT_NAMED
             return None if required.match(node.node) else _NO_MATCH
 
         return test

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from dray.scheduler.filters.filter import Attempt, Rejection, Test
+from dray.scheduler.filters.filter import Attempt, NamingFilter, Rejection, Test
 from dray.scheduler.node_info import NodeInfo
+from dray.scheduler.pod_info import PodInfo
 
 __all__ = ["NodeName"]
 
@@ -14,11 +15,15 @@ _OTHER_NODE: Final = Rejection(
 )
 
 
-class NodeName:
+class NodeName(NamingFilter):
     """Upstream counterpart: the plugin of the same name."""
 
     name: Final = "NodeName"
     static: Final = True
+
+    def only(self, pod: PodInfo) -> frozenset[str] | None:
+        name = pod.pod.spec.node_name
+        return frozenset({name}) if name else None
 
     def prepare(self, attempt: Attempt) -> Test | None:
         wanted = attempt.pod.pod.spec.node_name

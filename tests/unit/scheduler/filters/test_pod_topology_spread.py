@@ -293,8 +293,9 @@ def test_what_might_be_is_what_would_be(
 ) -> None:
     """Pods that go in thought leave the verdicts that they leave by going."""
     cluster = _build(nodes, pods)
-    before = _spread_only(cluster, asked)
-    check = Feasibility(cluster, (PodTopologySpread(),)).check(asked).copy()
+    check = Feasibility(cluster, (PodTopologySpread(),)).check(asked)
+    before = {name: check.on(each) for name, each in cluster.nodes.items()}
+    check = check.copy()
     leaving = [each for index, each in enumerate(list(cluster.pods())) if index in gone]
     for each in leaving:
         check.remove_pod(each, cluster.nodes[cluster.node_of(each.uid) or ""])
