@@ -112,7 +112,10 @@ class Scheduler:
         self._queue = SchedulingQueue(
             clock=clock,
             gate=self._gate,
-            hints=default_hints(claim_names),
+            hints=default_hints(
+                claim_names,
+                served_by_devices=lambda name: self._extended.class_for(name) is not None,
+            ),
             backoff=Backoff(
                 initial_seconds=settings.backoff_seconds_first,
                 max_seconds=settings.backoff_seconds_max,
@@ -299,9 +302,11 @@ class Scheduler:
             self._nominated.pop(either.metadata.uid, None)
         if either.spec.scheduler_name != self._settings.name:
             return
+        uid = either.metadata.uid
         if new is None or new.spec.node_name or new.status.phase in _ENDED:
             self._queue.delete(either)
-        else:
+        elif uid not in self._assumed or self._queue.get(uid) is not None:
+            # Otherwise it is bound, which the watch has yet to say.
             self._queue.update(old, new)
 
     def _hear_running(self, old: Pod | None, new: Pod) -> None:
