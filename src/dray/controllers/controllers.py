@@ -11,9 +11,10 @@ from typing import Final
 from dray.api.features import DEFAULT_GATES, FeatureGates
 from dray.client import Client, EventRecorder, Informers
 from dray.clock import Clock
-from dray.controllers.device_taint_eviction.controller import DeviceTaintEvictionController
-from dray.controllers.garbage_collection.controller import GarbageCollector
 from dray.controllers.deployments.controller import DeploymentController
+from dray.controllers.device_taint_eviction.controller import DeviceTaintEvictionController
+from dray.controllers.disruption.controller import DisruptionController
+from dray.controllers.garbage_collection.controller import GarbageCollector
 from dray.controllers.jobs.controller import JobController
 from dray.controllers.namespaces.controller import NamespaceController
 from dray.controllers.node_lifecycle.controller import NodeLifecycleController
@@ -50,6 +51,7 @@ CONTROLLERS: Final[Mapping[str, Callable[[Context], Reconciler]]] = {
     NamespaceController.name: NamespaceController,
     PodGarbageCollector.name: PodGarbageCollector,
     ResourceQuotaController.name: ResourceQuotaController,
+    DisruptionController.name: DisruptionController,
 }
 """Every controller there is, by name."""
 

@@ -31,6 +31,7 @@ from dray.api.resource import DeviceClass, ResourceClaim
 from dray.api.scheme import kinds
 from dray.api.wire import replace
 from dray.client import Informer
+from dray.controllers.by_namespace import in_namespace, index_by_namespace
 from dray.controllers.custom_kinds import defined_kind
 from dray.controllers.reconciler import DONE, Context, Key, Reconciler, Result
 from dray.errors import NotFound
@@ -49,7 +50,6 @@ COUNTING_SHARE: Final = 20
 # By then, views have whatever was charged for when they were counted.
 CONFIRM_SECONDS: Final = 1.0
 
-_INDEX: Final = "metadata.namespace"
 _ZERO: Final = Quantity.from_int(0)
 
 # What is counted by its resource's name, as quotas spell it.
@@ -76,8 +76,9 @@ class ResourceQuotaController(Reconciler):
         self._claims = informers.of(ResourceClaim)
         self._counted: set[type[Object]] = set()  # kinds whose deletions we hear of
         self._quotas = informers.of(ResourceQuota)
-        for informer in (self._quotas, self._pods, self._claims):
-            informer.add_index(_INDEX, _namespace)
+        index_by_namespace(self._quotas)
+        index_by_namespace(self._pods)
+        index_by_namespace(self._claims)
         self._quotas.listen(self._quota_changed)
         self._pods.listen(self._pod_changed)
         self._claims.listen(self._gone)
@@ -117,7 +118,7 @@ class ResourceQuotaController(Reconciler):
             if kind is not None and kind not in self._counted:
                 self._counted.add(kind)
                 informer: Informer[Any] = self.context.informers.of(kind)
-                informer.add_index(_INDEX, _namespace)
+                index_by_namespace(informer)
                 informer.listen(self._gone)
         if old is None or new.spec != old.spec or new.status.hard != new.spec.hard:
             self.queue.add(Key.of(new))
@@ -134,7 +135,7 @@ class ResourceQuotaController(Reconciler):
             self._replenish(old.metadata.namespace)
 
     def _replenish(self, namespace: str) -> None:
-        for quota in self._quotas.by_index(_INDEX, namespace):
+        for quota in in_namespace(self._quotas, namespace):
             key = Key.of(quota)
             seconds = self._counting_seconds.get(key, 0.0) * COUNTING_SHARE
             self.queue.add_after(key, max(seconds, REPLENISH_SECONDS))
@@ -148,12 +149,12 @@ class ResourceQuotaController(Reconciler):
         now = self.context.clock.now()
         pods = (
             pod_usage(pod, now)
-            for pod in self._pods.by_index(_INDEX, namespace)
+            for pod in in_namespace(self._pods, namespace)
             if in_scope(quota, pod)
         )
         _add_all(used, pod_bounds(hard), pods)
         names = ClassNames.of(self._classes.values())
-        claims = () if has_scopes(quota) else self._claims.by_index(_INDEX, namespace)
+        claims = () if has_scopes(quota) else in_namespace(self._claims, namespace)
         usages = (self._claim_usage(claim, names) for claim in claims)
         _add_all(used, names.claim_bounds(hard), usages)
         for name in hard:
@@ -170,7 +171,7 @@ class ResourceQuotaController(Reconciler):
         payer = None
         if owner is not None:
             pod = self._pods.get(owner[0], namespace)
-            payer = claim_payer(claim, pod, partial(self._claims.by_index, _INDEX, namespace))
+            payer = claim_payer(claim, pod, partial(in_namespace, self._claims, namespace))
         paid = pod_usage(payer, self.context.clock.now()) if payer is not None else {}
         return claim_usage(claim, names.extended_resources, paid)
 
@@ -180,7 +181,7 @@ class ResourceQuotaController(Reconciler):
         if kind is not None:
             informer: Informer[Any] = self.context.informers.of(kind)
             await informer.synced()  # it may have been asked for only now
-            return len(informer.by_index(_INDEX, namespace))
+            return len(in_namespace(informer, namespace))
         definition = self._definitions.get(resource)
         custom = defined_kind(definition) if definition is not None else None
         if custom is None or not custom.namespaced:
@@ -202,7 +203,3 @@ def _add_all(
         for name, amount in usage.items():
             if name in used:
                 used[name] = used[name] + amount
-
-
-def _namespace(obj: Object) -> Iterable[str]:
-    return (obj.metadata.namespace,)
