@@ -6,14 +6,16 @@ tells sees to it that pods that ended are taken out: they use nothing any more.
 
 Invariant: a pod counts on at most one node, and a term of anti-affinity is counted for exactly the
 pods that hold it. The index by labels is made the first time somebody asks and kept from then on,
-because most clusters never ask. Upstream counterparts: the scheduler's cache and its snapshot.
+because most clusters never ask. The latest moves of pods are kept, for those who count pods and
+want to catch up. Upstream counterparts: the scheduler's cache and its snapshot.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import count
-from typing import Final
+from itertools import count, islice
+from typing import Final, NamedTuple
 
 from dray.api.core import Namespace, Node
 from dray.scheduler.node_info import NodeInfo
@@ -21,13 +23,24 @@ from dray.scheduler.pod_index import PodIndex
 from dray.scheduler.pod_info import Leaning, PodInfo
 from dray.scheduler.term_index import TermIndex
 
-__all__ = ["Snapshot"]
+__all__ = ["Move", "Snapshot"]
 
 # How much a required term of a pod that is placed matters to the score of others, as upstream.
 REQUIRED_WEIGHT: Final = 1
 
+# Whoever counts pods and missed more than this counts them all anew, which takes about as long.
+MOVES_MAX: Final = 1000
+
 # Shared by all snapshots, so that what is remembered of one is never taken for another.
 _versions: Final = count(1)
+
+
+class Move(NamedTuple):
+    """A pod that came to a node, or left it."""
+
+    info: PodInfo
+    node_name: str
+    came: bool
 
 
 class Snapshot:
@@ -39,11 +52,13 @@ class Snapshot:
         # What pods on nodes ask of others: whom to keep away, and whom they would like to be near.
         self.anti_affinity = TermIndex()
         self.leanings = TermIndex()
-        # New whenever a node comes, goes, or changes in the eyes of node-only filters.
-        self.places_version = next(_versions)
+        # New whenever a node or namespace comes, goes, or changes in the eyes of filters.
+        self.layout_version = next(_versions)
         self._pods: dict[str, tuple[PodInfo, str]] = {}
         self._waiting: dict[str, dict[str, PodInfo]] = {}  # by the node that is not there
         self._index: PodIndex | None = None
+        self._moves: deque[Move] = deque(maxlen=MOVES_MAX)
+        self._moves_count = 0
 
     # Nodes and namespaces ----------------------------------------------------------------------
 
@@ -55,10 +70,10 @@ class Snapshot:
             place = known.place
             known.apply(node)
             if known.place != place:
-                self.places_version = next(_versions)
+                self.layout_version = next(_versions)
             return
         self.nodes[name] = NodeInfo(node)
-        self.places_version = next(_versions)
+        self.layout_version = next(_versions)
         for info in self._waiting.pop(name, {}).values():
             self._settle(info, name)
 
@@ -71,15 +86,19 @@ class Snapshot:
         for info in pods.values():
             self._unsettle(info, name)
         del self.nodes[name]
-        self.places_version = next(_versions)
+        self.layout_version = next(_versions)
         if pods:
             self._waiting[name] = pods
 
     def apply_namespace(self, namespace: Namespace) -> None:
-        self.namespaces[namespace.metadata.name] = namespace.metadata.labels
+        name, labels = namespace.metadata.name, namespace.metadata.labels
+        if self.namespaces.get(name) != labels:
+            self.namespaces[name] = labels
+            self.layout_version = next(_versions)
 
     def remove_namespace(self, name: str) -> None:
-        self.namespaces.pop(name, None)
+        if self.namespaces.pop(name, None) is not None:
+            self.layout_version = next(_versions)
 
     # Pods --------------------------------------------------------------------------------------
 
@@ -124,6 +143,18 @@ class Snapshot:
         return (info for info, _ in self._pods.values())
 
     @property
+    def moves_count(self) -> int:
+        """How many pods have come to nodes or left them so far, together."""
+        return self._moves_count
+
+    def moves_since(self, count: int) -> Iterable[Move] | None:
+        """What happened after so many moves, oldest first; None if that is too long ago."""
+        missed = self._moves_count - count
+        if missed > len(self._moves):
+            return None
+        return islice(self._moves, len(self._moves) - missed, None)
+
+    @property
     def index(self) -> PodIndex:
         """How many pods of which labels are on which nodes."""
         if self._index is None:
@@ -135,6 +166,8 @@ class Snapshot:
 
     def _settle(self, info: PodInfo, node_name: str) -> None:
         self.nodes[node_name].add_pod(info)
+        self._moves.append(Move(info, node_name, True))
+        self._moves_count += 1
         if self._index is not None:
             self._index.add(info, node_name)
         if info.pod.spec.affinity is not None:
@@ -145,6 +178,8 @@ class Snapshot:
 
     def _unsettle(self, info: PodInfo, node_name: str) -> None:
         self.nodes[node_name].remove_pod(info)
+        self._moves.append(Move(info, node_name, False))
+        self._moves_count += 1
         if self._index is not None:
             self._index.remove(info, node_name)
         if info.pod.spec.affinity is not None:

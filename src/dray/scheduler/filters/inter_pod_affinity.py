@@ -14,11 +14,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from dray.scheduler.filters.counted_tests import CountedTests
 from dray.scheduler.filters.filter import Attempt, CountingTest, Rejection, Test
 from dray.scheduler.node_info import NodeInfo
 from dray.scheduler.pod_index import PodGroup
 from dray.scheduler.pod_info import AffinityTerm, PodInfo
 from dray.scheduler.snapshot import Snapshot
+from dray.scheduler.term_index import HeldTerm
 
 __all__ = ["InterPodAffinity", "TopologyCounts", "groups_of"]
 
@@ -41,24 +43,22 @@ class InterPodAffinity:
     name: Final = "InterPodAffinity"
     static: Final = False
 
+    def __init__(self) -> None:
+        self._counted = CountedTests()
+
     def prepare(self, attempt: Attempt) -> Test | None:
         pod, snapshot = attempt.pod, attempt.snapshot
-        kept_away = TopologyCounts()
-        for leaning, counts in snapshot.anti_affinity.meaning(pod, snapshot.namespaces):
-            kept_away.count(leaning.term.topology_key, counts, snapshot.nodes)
-        if not (kept_away or pod.affinity_terms or pod.anti_affinity_terms):
+        refusing = list(snapshot.anti_affinity.meaning(pod, snapshot.namespaces))
+        if not (refusing or pod.affinity_terms or pod.anti_affinity_terms):
             return None
-        near, far = TopologyCounts(), TopologyCounts()
-        if pod.affinity_terms:
-            first, *others = pod.affinity_terms
-            for group in groups_of(first, snapshot):
-                if all(term.matches(group, snapshot.namespaces) for term in others):
-                    for term in pod.affinity_terms:
-                        near.count(term.topology_key, group.counts, snapshot.nodes)
-        for term in pod.anti_affinity_terms:
-            for group in groups_of(term, snapshot):
-                far.count(term.topology_key, group.counts, snapshot.nodes)
-        return _Test(pod, snapshot, near, far, kept_away)
+        labels = frozenset(pod.labels.items())
+        shape = (pod.namespace, labels, pod.affinity_terms, pod.anti_affinity_terms)
+        known = self._counted.recall(shape, snapshot)
+        if known is not None:
+            return known
+        test = _count(pod, snapshot, refusing)
+        self._counted.keep(shape, snapshot, test)
+        return test
 
 
 class TopologyCounts(dict[str, dict[str, int]]):
@@ -116,6 +116,23 @@ def groups_of(term: AffinityTerm, snapshot: Snapshot) -> Iterator[PodGroup]:
     for namespace in index.namespaces():
         if term.reaches(namespace, snapshot.namespaces):
             yield from index.select(namespace, term.selector)
+
+
+def _count(pod: PodInfo, snapshot: Snapshot, refusing: Iterable[HeldTerm]) -> _Test:
+    nodes = snapshot.nodes
+    near, far, kept_away = TopologyCounts(), TopologyCounts(), TopologyCounts()
+    if pod.affinity_terms:
+        first, *others = pod.affinity_terms
+        for group in groups_of(first, snapshot):
+            if all(term.matches(group, snapshot.namespaces) for term in others):
+                for term in pod.affinity_terms:
+                    near.count(term.topology_key, group.counts, nodes)
+    for term in pod.anti_affinity_terms:
+        for group in groups_of(term, snapshot):
+            far.count(term.topology_key, group.counts, nodes)
+    for leaning, counts in refusing:
+        kept_away.count(leaning.term.topology_key, counts, nodes)
+    return _Test(pod, snapshot, near, far, kept_away)
 
 
 class _Test(CountingTest):

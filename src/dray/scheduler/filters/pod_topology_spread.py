@@ -25,6 +25,7 @@ from dray.api.core import (
     TopologySpreadConstraint,
 )
 from dray.api.labels import Selector
+from dray.scheduler.filters.counted_tests import CountedTests
 from dray.scheduler.filters.filter import Attempt, CountingTest, Rejection, Test
 from dray.scheduler.filters.node_affinity import RequiredNodes
 from dray.scheduler.node_info import NodeInfo
@@ -74,6 +75,7 @@ class PodTopologySpread:
 
     def __init__(self) -> None:
         self._eligible = EligibleNodes()
+        self._counted = CountedTests()
 
     def prepare(self, attempt: Attempt) -> Test | None:
         pod, snapshot = attempt.pod, attempt.snapshot
@@ -82,17 +84,20 @@ class PodTopologySpread:
         constraints = read_constraints(pod, DO_NOT_SCHEDULE)
         if not constraints:
             return None
-        eligible = self._eligible.of(pod, constraints, snapshot)
+        own = tuple(int(each.selector.matches(pod.labels)) for each in constraints)
+        shape = (pod.namespace, pod.placement_key, constraints, own)
+        known = self._counted.recall(shape, snapshot)
+        if known is not None:
+            return known
         tallies = [
-            _Tally(
-                constraint,
-                nodes,
-                count_pods(pod.namespace, constraint, nodes, snapshot),
-                own=int(constraint.selector.matches(pod.labels)),
+            _Tally(each, nodes, count_pods(pod.namespace, each, nodes, snapshot), own=one)
+            for each, nodes, one in zip(
+                constraints, self._eligible.of(pod, constraints, snapshot), own, strict=True
             )
-            for constraint, nodes in zip(constraints, eligible, strict=True)
         ]
-        return _Test(pod.namespace, tallies)
+        test = _Test(pod.namespace, tallies)
+        self._counted.keep(shape, snapshot, test)
+        return test
 
 
 class EligibleNodes:
@@ -107,11 +112,11 @@ class EligibleNodes:
         """For each constraint the nodes that count."""
         key = (pod.placement_key, tuple(each.scope for each in constraints))
         known = self._remembered.get(key)
-        if known is not None and known[0] == snapshot.places_version:
+        if known is not None and known[0] == snapshot.layout_version:
             self._remembered.move_to_end(key)
             return known[1]
         found = _eligible_nodes(pod, constraints, snapshot.nodes.values())
-        self._remembered[key] = (snapshot.places_version, found)
+        self._remembered[key] = (snapshot.layout_version, found)
         self._remembered.move_to_end(key)
         if len(self._remembered) > REMEMBERED_SHAPES_MAX:
             self._remembered.popitem(last=False)
