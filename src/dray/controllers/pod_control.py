@@ -26,6 +26,7 @@ __all__ = [
     "Outcome",
     "PodControl",
     "all_at_once",
+    "is_namespace_going",
     "slow_start",
 ]
 
@@ -88,7 +89,7 @@ class PodControl:
         try:
             made = await self._client.create(pod)
         except APIError as error:
-            if any(cause.reason == _NAMESPACE_TERMINATING for cause in error.details.causes):
+            if is_namespace_going(error):
                 return None
             self._events.record(owner, EVENT_WARNING, "FailedCreate", f"Error creating: {error}")
             raise
@@ -142,7 +143,9 @@ class PodControl:
         return pod
 
 
-_NAMESPACE_TERMINATING: Final = "NamespaceTerminating"
+def is_namespace_going(error: APIError) -> bool:
+    """Whether it was refused because its namespace is being deleted: nothing helps."""
+    return any(cause.reason == "NamespaceTerminating" for cause in error.details.causes)
 
 
 async def all_at_once(work: Callable[[T], Awaitable[T]], things: Iterable[T]) -> Outcome[T]:
