@@ -35,6 +35,7 @@ __all__ = [
     "DOCUMENT_BYTES_MAX",
     "NESTING_MAX",
     "Decoded",
+    "carried_values",
     "decode",
     "decode_builtins",
     "decode_plain",
@@ -139,8 +140,16 @@ def to_builtins(value: Struct) -> dict[str, Any]:
 
     A number no float can hold stays a JSONNumber, which encodes as it was written.
     """
-    found: dict[str, Any] = json.loads(encode(value), parse_float=_finite)
+    found: dict[str, Any] = carried_values(encode(value))
     return found
+
+
+def carried_values(data: bytes) -> Any:
+    """The dicts, lists and scalars of JSON that a decoder has let pass."""
+    try:
+        return msgspec.json.decode(data)
+    except msgspec.MsgspecError:  # a number that no float can hold
+        return json.loads(data, parse_float=_finite)
 
 
 def _finite(text: str) -> float | JSONNumber:
@@ -169,6 +178,13 @@ def parse_json(data: bytes, *, bytes_max: int = DOCUMENT_BYTES_MAX) -> Any:
 
 def parse_plain(data: bytes, *, bytes_max: int = DOCUMENT_BYTES_MAX) -> Any:
     """The document as plain dicts, lists and scalars, which remember nothing."""
+    # Too short for an integer that is too long.
+    if len(data) <= _INTEGER_DIGITS_MAX and len(data) <= bytes_max:
+        _check_nesting(data)
+        try:
+            return msgspec.json.decode(data)
+        except (msgspec.MsgspecError, UnicodeError):
+            pass  # which is read after all, or refused in better words
     text = _json_text(data, bytes_max)
     try:
         return json.loads(

@@ -5,23 +5,26 @@ Objects are typed here and JSON there. A FieldManager is made once per resource 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
 
 from dray.api import scheme
-from dray.api.codec import to_builtins
-from dray.api.meta import ManagedFieldsEntry, Object
+from dray.api.codec import carried_values, to_builtins
+from dray.api.meta import ManagedFieldsEntry, Object, ObjectMeta
 from dray.api.schema import StructOf
 from dray.api.schemas import schema_of
-from dray.api.wire import Time, replace
+from dray.api.shared import is_shared, remembering
+from dray.api.wire import Struct, Time, replace
 from dray.errors import APIError, BadRequest, DrayError, InternalError
 from dray.server.call import Call
 from dray.server.custom.model import CustomModel
 from dray.server.models.model import Model
 from dray.server.options import WriteOptions
 from dray.server.patching.field_manager import FieldManager
-from dray.server.patching.field_sets import FieldFilter, excluding, including
+from dray.server.patching.field_sets import FieldFilter, FieldSet, excluding, including
+from dray.server.patching.shapes import Untypable
 from dray.server.resources import Resource
 
 __all__ = [
@@ -35,26 +38,91 @@ __all__ = [
 # One per version of a kind and endpoint.
 _MANAGERS_MAX: Final = 4096
 
+# Objects of one template have the same sets of fields. One takes some ten times its length, so that
+# this is a few megabytes.
+FIELD_SETS_MAX: Final = 256
+FIELDS_BYTES_MAX: Final = 2048
+
 
 def after_create(call: Call, obj: Any, options: WriteOptions, now: Time) -> Any:
     """The new object, owned by whoever creates it."""
     # What a client says about owners of an object that does not exist yet is not so.
     if obj.metadata.managed_fields:
         obj = replace(obj, metadata=replace(obj.metadata, managed_fields=()))
-    document = call.model.document(obj, call.resource.version)
-    entries = _manager(call, "").after_update(None, document, options.manager, str(now))
-    return _with_entries(obj, entries)
+    manager = _manager(call, "")
+    try:
+        fields = _fields_of_new(obj, manager, call.model, call.resource.version)
+    except Untypable:
+        return obj
+    return _with_entries(obj, manager.after_create(fields, options.manager, str(now)))
 
 
 def after_update(
     call: Call, new: Any, old: Any, options: WriteOptions, now: Time, *, subresource: str
 ) -> Any:
     """The new object, its changes owned by whoever makes them."""
-    version = call.resource.version
-    live, wanted = call.model.document(old, version), call.model.document(new, version)
+    traits = call.model.traits
+    reset = traits.status_reset_fields if subresource == "status" else traits.reset_fields
+    before, after = _without_alike(old, new, reset)
+    live, wanted = _document(call, before), _document(call, after)
     manager = _manager(call, subresource)
     entries = manager.after_update(live, wanted, options.manager, str(now))
     return _with_entries(new, entries)
+
+
+def _fields_of_new(obj: Any, manager: FieldManager, model: Model, version: str) -> FieldSet:
+    spec: Any = getattr(obj, "spec", None)
+    if not is_shared(spec):
+        return manager.fields_of_new(model.document(obj, version))
+    document = model.document(replace(obj, spec=type(spec)()), version)
+    del document["spec"]
+    fields = {**manager.fields_of_new(document), **_fields_of_spec(spec, manager, model, version)}
+    return {step: fields[step] for step in sorted(fields)}
+
+
+@remembering
+def _fields_of_spec(spec: Any, manager: FieldManager, model: Model, version: str) -> FieldSet:
+    document = model.document(replace(model.new(), spec=spec), version)
+    return manager.fields_of_new({"spec": document["spec"]})
+
+
+def _without_alike(old: Any, new: Any, reset: tuple[str, ...]) -> tuple[Any, Any]:
+    """Both objects without parts that are the very same, or in which nobody will own anything.
+
+    They change nothing about who owns what, and large parts take long to compare.
+    """
+    blank: dict[str, Any] = {}
+    for name in _PARTS:
+        part = getattr(new, name, None)
+        if isinstance(part, Struct) and (name in reset or part is getattr(old, name)):
+            blank[name] = type(part)()
+    return (replace(old, **blank), replace(new, **blank)) if blank else (old, new)
+
+
+_PARTS: Final = ("spec", "status")
+
+
+def _document(call: Call, obj: Any) -> dict[str, Any]:
+    """The object as JSON values; sets of fields, which repeat, are not read again each time."""
+    metadata: ObjectMeta = obj.metadata
+    entries, metadata = metadata.managed_fields, replace(metadata, managed_fields=())
+    document = call.model.document(replace(obj, metadata=metadata), call.resource.version)
+    if entries:
+        document["metadata"]["managedFields"] = [_shown(entry) for entry in entries]
+    return document
+
+
+def _shown(entry: ManagedFieldsEntry) -> dict[str, Any]:
+    if entry.fields_v1 is None:
+        return to_builtins(entry)
+    document = to_builtins(replace(entry, fields_v1=None))
+    data = bytes(entry.fields_v1)
+    is_short = len(data) <= FIELDS_BYTES_MAX
+    document["fieldsV1"] = _remembered_values(data) if is_short else carried_values(data)
+    return document
+
+
+_remembered_values: Final = lru_cache(maxsize=FIELD_SETS_MAX)(carried_values)
 
 
 def applied_document(

@@ -129,6 +129,7 @@ async def _create_once(call: Call, obj: Any, options: WriteOptions, now: Time) -
             raise _taken(call, obj.metadata.name, key) from error
         except StoreUnavailable as error:
             raise Unavailable(f"the write was not stored: {error}") from error
+        call.model.remember(obj, record.value, record.revision)
         return Written(obj, record.value, record.revision, created=True)
 
     written = await _paid_for(services, request, keep)
@@ -306,14 +307,14 @@ async def _replace_once(
     _warn(call, request)
 
     async def keep() -> Written:
-        return await _keep(call, record, new, options)
+        return await _keep(call, record, new, old, options)
 
     return await _paid_for(services, request, keep)
 
 
-async def _keep(call: Call, record: Record, new: Any, options: WriteOptions) -> Written:
+async def _keep(call: Call, record: Record, new: Any, old: Any, options: WriteOptions) -> Written:
     store = call.services.store
-    value = await call.aside(len(record.value), _unless_only_time_passed, call, record, new)
+    value = await call.aside(len(record.value), _unless_only_time_passed, call, record, new, old)
     last_held = _last_hold_is_gone(call, new)
     try:
         if options.dry_run:
@@ -330,15 +331,15 @@ async def _keep(call: Call, record: Record, new: Any, options: WriteOptions) -> 
         written = await store.put(record.key, value, expected=record.revision)
     except StoreUnavailable as error:
         raise Unavailable(f"the write was not stored: {error}") from error
+    call.model.remember(new, written.value, written.revision)
     return Written(new, written.value, written.revision)
 
 
-def _unless_only_time_passed(call: Call, record: Record, new: Any) -> bytes:
+def _unless_only_time_passed(call: Call, record: Record, new: Any, old: Any) -> bytes:
     """The value to store: the stored one, if nothing but the times of field managers differs."""
     value = _stored(call, new)
     if value == record.value:
         return value
-    old = call.model.load(record.value, record.revision)
     managers = old.metadata.managed_fields
     if not differ_in_time_only(new.metadata.managed_fields, managers):
         return value

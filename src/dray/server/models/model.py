@@ -67,6 +67,10 @@ class Model(Protocol):
         """The object in a stored value."""
         ...
 
+    def remember(self, obj: Any, value: bytes, revision: int) -> None:
+        """Be told what was stored as this value, so that loading it can be quicker."""
+        ...
+
     def store(self, obj: Any) -> bytes:
         """The stored form of an object."""
         ...

@@ -38,6 +38,7 @@ from dray.api.strategy import Strategy, warnings_on_create
 from dray.api.wire import Time, replace
 from dray.errors import BadRequest, DecodeError, FieldError, InternalError, quote
 from dray.server.models.model import STORED_START, Circumstances, Reading, shown
+from dray.server.models.recent import Recent
 from dray.server.models.traits import traits_of
 from dray.server.refusals import wrong_kind
 from dray.server.resources import Resource
@@ -54,6 +55,7 @@ class TypedModel:
         self._kind = kind
         self._hub = kind.hub
         self._traits = traits_of(kind.group, kind.name)
+        self._recent = Recent()
         self._api_versions = {kind.api_version(version.name) for version in kind.versions}
         self._start = _start(kind.api_version(kind.hub.name), kind.name)
         self._heads = {
@@ -140,10 +142,17 @@ class TypedModel:
         return version
 
     def load(self, value: bytes, revision: int) -> Any:
+        known = self._recent.find(value, revision)
+        if known is not None:
+            return known
         obj = decode(value, self._hub.type, bytes_max=_STORED_BYTES_MAX)
         if not revision:
             return obj  # it was never stored, as on a dry run
         return replace(obj, metadata=replace(obj.metadata, resource_version=str(revision)))
+
+    def remember(self, obj: Any, value: bytes, revision: int) -> None:
+        metadata = replace(obj.metadata, resource_version=str(revision), self_link="")
+        self._recent.add(value, revision, replace(obj, metadata=metadata))
 
     def store(self, obj: Any) -> bytes:
         metadata = obj.metadata

@@ -14,10 +14,17 @@ from typing import Any, Final
 
 from dray.api.schema import StructOf
 from dray.errors import APIError, BadRequest, ParseError
-from dray.server.patching.comparison import same
+from dray.server.patching.comparison import compare, same
 from dray.server.patching.conflicts import ApplyConflicts
 from dray.server.patching.conformity import misfits
-from dray.server.patching.field_sets import FieldFilter, FieldSet, difference, field_set, union
+from dray.server.patching.field_sets import (
+    FieldFilter,
+    FieldSet,
+    difference,
+    field_set,
+    ordered,
+    union,
+)
 from dray.server.patching.last_applied import KUBECTL, fields_last_applied, with_last_applied
 from dray.server.patching.managers import (
     APPLY,
@@ -119,6 +126,24 @@ class FieldManager:
             # The object has a place for the owners it had, whatever is wrong with the rest.
             return known or []
         return encode_entries(managed)
+
+    def fields_of_new(self, document: Document) -> FieldSet:
+        """What whoever creates an object owns of it; of a part of one, its share in that.
+
+        Parts at the top of an object do not depend on each other. Raises Untypable.
+        """
+        versions = self._versions
+        added = compare(self._zero, document, versions.schema)
+        added = added.filtered(versions.reset_fields.get(versions.api_version))
+        return ordered(difference(union(added.modified, added.added), _NEVER_OWNED))
+
+    def after_create(self, fields: FieldSet, manager: str, time: str) -> list[dict[str, Any]]:
+        """The managedFields of a new object, of which its creator owns these fields, in order."""
+        if not fields:
+            return []
+        version = self._versions.api_version
+        identity = Identity(manager or _UNKNOWN, UPDATE, version, self._subresource)
+        return encode_entries({identity: Owned(fields, version, False, time, in_order=True)})
 
     def apply(
         self,

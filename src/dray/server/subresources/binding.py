@@ -62,13 +62,13 @@ async def bind(call: Call) -> Answer:
     bound = _bound(call, pod, binding, now)
     if not options.dry_run:
         try:
-            await call.services.store.put(
-                record.key, call.model.store(bound), expected=record.revision
-            )
+            value = call.model.store(bound)
+            written = await call.services.store.put(record.key, value, expected=record.revision)
         except RevisionConflict as error:
             raise modified(call.resource, name) from error
         except StoreUnavailable as error:
             raise Unavailable(f"the binding was not stored: {error}") from error
+        call.model.remember(bound, value, written.revision)
     return status_answer(call, 201, success(code=201))
 
 

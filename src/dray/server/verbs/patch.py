@@ -12,7 +12,7 @@ import json
 from typing import Any, Final
 
 from dray.api.codec import encode, parse_plain
-from dray.api.wire import Time
+from dray.api.wire import Struct, Time, replace
 from dray.errors import (
     AlreadyExists,
     BadRequest,
@@ -60,13 +60,25 @@ async def patch(call: Call) -> Answer:
     now = call.now()
 
     def change(old: Any) -> Any:
-        document = _patched(call, kind, call.model.document(old, call.resource.version), body)
-        return _read(call, document, options, now)
+        before = _without_untouched(call, kind, body, old)
+        document = _patched(call, kind, call.model.document(before, call.resource.version), body)
+        new = _read(call, document, options, now)
+        return new if before is old else replace(new, spec=old.spec)
 
     written = await replace_object(
         call, record, change, options, now, subresource=call.route.subresource
     )
     return await written_answer(call, written)
+
+
+def _without_untouched(call: Call, kind: PatchType, body: Any, old: Any) -> Any:
+    """The object without its spec, if that stays as it is whatever the patch does to the rest."""
+    if call.route.subresource != "status" or "spec" not in call.model.traits.status_reset_fields:
+        return old
+    if kind is PatchType.JSON or not isinstance(body, dict) or "spec" in body:
+        return old
+    spec = getattr(old, "spec", None)
+    return replace(old, spec=type(spec)()) if isinstance(spec, Struct) else old
 
 
 def _parse(call: Call) -> Any:
