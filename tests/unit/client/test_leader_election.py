@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import pytest
@@ -13,10 +14,18 @@ from dray.api.coordination import Lease, LeaseSpec
 from dray.api.core import Event
 from dray.api.meta import ObjectMeta
 from dray.api.wire import MicroTime, replace
-from dray.client import Client, EventRecorder, LeaderElector
+from dray.client import (
+    Call,
+    Client,
+    EventRecorder,
+    LeaderElector,
+    Reply,
+    StreamedReply,
+    Transport,
+)
 from dray.client._leader_election import LEASE_SECONDS, RENEW_SECONDS, RETRY_SECONDS
 from dray.entropy import SeededEntropy
-from dray.errors import ConfigurationError, LeadershipLost
+from dray.errors import ConfigurationError, LeadershipLost, TransportError
 from dray.testing import FakeClock
 from dray.testing.cluster import Cluster
 
@@ -103,10 +112,13 @@ async def elections() -> AsyncIterator[Election]:
     clock = FakeClock()
     async with Cluster(clock=clock) as cluster:
         election = Election(cluster, clock)
-        yield election
-        for candidate in election.candidates:
-            await candidate.kill()
-        await asyncio.gather(*(each.task for each in election.candidates), return_exceptions=True)
+        try:
+            yield election
+        finally:
+            for candidate in election.candidates:
+                await candidate.kill()
+            tasks = [each.task for each in election.candidates]
+            await asyncio.gather(*tasks, return_exceptions=True)
         assert election.most_leading_count <= 1
 
 
@@ -404,6 +416,85 @@ def test_of_many_one_leads_at_a_time() -> None:
             (candidate,) = (each for each in election.candidates if each.identity == leader)
             await candidate.kill()
         assert len(led) == 5
+
+    play(scenario)
+
+
+class Unreliable:
+    """A transport whose requests and answers take their time, and are lost at times."""
+
+    def __init__(self, inner: Transport, clock: FakeClock, chance: random.Random) -> None:
+        self._inner = inner
+        self._clock = clock
+        self._chance = chance
+        self.is_bad = False
+
+    async def request(self, call: Call) -> Reply:
+        await self._travel(call)
+        reply = await self._inner.request(call)
+        await self._travel(call)
+        return reply
+
+    async def _travel(self, call: Call) -> None:
+        if self.is_bad:
+            await self._clock.sleep(self._chance.choice((0, 0, 0.5, 3, 12)))
+            if self._chance.random() < 0.3:
+                raise TransportError(f"{call}: lost")
+
+    async def stream(self, call: Call) -> StreamedReply:
+        return await self._inner.stream(call)
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_never_do_two_lead_and_in_calm_one_does(seed: int) -> None:
+    """Safety in any weather, and progress once it is over."""
+    chance = random.Random(seed)
+
+    async def scenario(election: Election) -> None:
+        candidates = [election.candidate(f"c{number}") for number in range(4)]
+        weather = []
+        for candidate in candidates:
+            unreliable = Unreliable(candidate.transport._inner, election.clock, chance)
+            candidate.transport._inner = unreliable
+            weather.append(unreliable)
+        led: set[str] = set()
+        for _ in range(30):
+            number = chance.randrange(len(candidates))
+            candidate = candidates[number]
+            match chance.randrange(6):
+                case 0 | 1:
+                    weather[number].is_bad = not weather[number].is_bad
+                case 2:
+                    cut = chance.random() < 0.6
+                    candidate.transport.fail = lambda _call, cut=cut: cut  # type: ignore[misc]  # bound now
+                case 3:
+                    candidate.task.cancel()
+                case 4 if chance.random() < 0.3:
+                    election.clock.advance(chance.uniform(0, 8))  # a machine that stood still
+                case _:
+                    pass
+            await election.pass_time(chance.choice((0.5, 2, 7)))
+            led |= set(election.leading)
+            assert len(election.leading) <= 1
+            for each in candidates:
+                if each.task.done():
+                    await asyncio.wait([each.task])
+                    each.task = asyncio.create_task(again(each))
+        for candidate, unreliable in zip(candidates, weather, strict=True):
+            candidate.transport.fail = lambda _call: False
+            unreliable.is_bad = False
+        # A request that is under way, a lease that was taken with it, and then a retry.
+        await election.pass_time(24 + LEASE_SECONDS + LONGEST_RETRY_SECONDS)
+        assert len(election.leading) == 1
+        assert led
+        assert election.most_leading_count == 1
+
+    async def again(candidate: Candidate) -> None:
+        with suppress(LeadershipLost):
+            await candidate.elector.lead(candidate.work)
 
     play(scenario)
 
