@@ -37,7 +37,7 @@ from dray.scheduler.pod_info import PodInfo
 from dray.scheduler.snapshot import Snapshot
 from dray.scheduler.tolerations import tolerated
 
-__all__ = ["Preferences", "preferred_weight", "unwelcome_taints"]
+__all__ = ["Preferences"]
 
 POINTS_MAX: Final = 100
 
@@ -128,7 +128,7 @@ class Preferences:
         return [int(POINTS_MAX * ((total - least) / (most - least))) for total in totals]
 
 
-def unwelcome_taints(pod: PodInfo, node: NodeInfo) -> int:
+def _unwelcome_taints(pod: PodInfo, node: NodeInfo) -> int:
     """How many taints advise against a node and are not tolerated."""
     return sum(
         taint.effect == TAINT_EFFECT_PREFER_NO_SCHEDULE
@@ -137,7 +137,7 @@ def unwelcome_taints(pod: PodInfo, node: NodeInfo) -> int:
     )
 
 
-def preferred_weight(pod: PodInfo, node: NodeInfo) -> int:
+def _preferred_weight(pod: PodInfo, node: NodeInfo) -> int:
     """The weights of the terms of preferred node affinity that match a node, together."""
     affinity = pod.pod.spec.affinity
     if affinity is None or affinity.node_affinity is None:
@@ -152,7 +152,7 @@ def preferred_weight(pod: PodInfo, node: NodeInfo) -> int:
 def _taint_points(pod: PodInfo, nodes: Sequence[NodeInfo]) -> list[int] | None:
     if not any(node.node.spec.taints for node in nodes):
         return None
-    counts = [unwelcome_taints(pod, node) for node in nodes]
+    counts = [_unwelcome_taints(pod, node) for node in nodes]
     most = max(counts)
     return [POINTS_MAX - POINTS_MAX * count // most for count in counts] if most else None
 
@@ -160,7 +160,7 @@ def _taint_points(pod: PodInfo, nodes: Sequence[NodeInfo]) -> list[int] | None:
 def _node_affinity_points(pod: PodInfo, nodes: Sequence[NodeInfo]) -> list[int] | None:
     if pod.pod.spec.affinity is None:
         return None
-    totals = [preferred_weight(pod, node) for node in nodes]
+    totals = [_preferred_weight(pod, node) for node in nodes]
     most = max(totals, default=0)
     return [POINTS_MAX * total // most for total in totals] if most else None
 

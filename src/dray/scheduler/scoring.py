@@ -6,8 +6,7 @@ together, so that neither is left over in vain. Both give 0 to 100 points; upstr
 pod that says nothing of cpu or memory counts a little for the first and nothing for the second.
 
 Upstream counterparts: the Score of NodeResourcesFit with its default strategy, and of
-NodeResourcesBalancedAllocation. What pods themselves prefer is in `dray.scheduler.preferences`;
-`score` is the part of it that one node alone decides.
+NodeResourcesBalancedAllocation. What pods themselves prefer is in `dray.scheduler.preferences`.
 """
 
 from __future__ import annotations
@@ -18,14 +17,8 @@ from typing import Final
 from dray.api.core import RESOURCE_CPU, RESOURCE_MEMORY
 from dray.scheduler.node_info import NodeInfo
 from dray.scheduler.pod_info import PodInfo
-from dray.scheduler.preferences import (
-    NODE_AFFINITY_WEIGHT,
-    TAINTS_WEIGHT,
-    preferred_weight,
-    unwelcome_taints,
-)
 
-__all__ = ["balanced_allocation", "least_allocated", "score"]
+__all__ = ["balanced_allocation", "least_allocated"]
 
 POINTS_MAX: Final = 100
 
@@ -69,13 +62,3 @@ def _balance(cpu: int, memory: int, offered: Mapping[str, int]) -> int:
         return POINTS_MAX
     distance = abs(min(cpu / offered_cpu, 1.0) - min(memory / offered_memory, 1.0))
     return int((1 - distance / 2) * POINTS_MAX)
-
-
-def score(pod: PodInfo, node: NodeInfo) -> int:
-    """What speaks for one node, apart from its size and its neighbours; below zero: against."""
-    total = 0
-    if node.node.spec.taints:
-        total -= TAINTS_WEIGHT * unwelcome_taints(pod, node)
-    if pod.pod.spec.affinity is not None:
-        total += NODE_AFFINITY_WEIGHT * preferred_weight(pod, node)
-    return total

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from dray.api.core import Taint
 from dray.scheduler.node_info import NodeInfo
-from dray.scheduler.scoring import balanced_allocation, least_allocated, score
+from dray.scheduler.scoring import balanced_allocation, least_allocated
 from tests.unit.scheduler.builders import info, node
 
 
@@ -58,9 +57,3 @@ def test_nodes_that_become_balanced_are_better(
     on: NodeInfo, requests: Mapping[str, str], expected: int
 ) -> None:
     assert balanced_allocation(info(requests=requests), on) == expected
-
-
-def test_one_node_alone_is_scored_by_its_taints() -> None:
-    advised_against = NodeInfo(node("n", taints=(Taint(key="a", effect="PreferNoSchedule"),)))
-    assert score(info(), advised_against) == -3
-    assert score(info(), NodeInfo(node("n"))) == 0
