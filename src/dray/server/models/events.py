@@ -32,9 +32,6 @@ class EventsModel(TypedModel):
     def load(self, value: bytes, revision: int) -> Any:
         return from_core(self._core.load(value, revision))
 
-    def remember(self, obj: Any, value: bytes, revision: int) -> None:
-        """Nobody loads an event again soon."""
-
     def store(self, obj: Any) -> bytes:
         return self._core.store(to_core(obj))
 

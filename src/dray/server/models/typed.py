@@ -151,6 +151,8 @@ class TypedModel:
         return replace(obj, metadata=replace(obj.metadata, resource_version=str(revision)))
 
     def remember(self, obj: Any, value: bytes, revision: int) -> None:
+        if self._hub.type not in _SPECS:
+            return  # and may be stored with more than it has: see JobModel
         metadata = replace(obj.metadata, resource_version=str(revision), self_link="")
         self._recent.add(value, revision, replace(obj, metadata=metadata))
 

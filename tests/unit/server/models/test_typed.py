@@ -4,11 +4,19 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
 
-from dray.api.core import ConfigMap
-from dray.api.meta import ObjectMeta
+from dray.api.batch import Job, JobSpec
+from dray.api.core import ConfigMap, Pod, PodTemplateSpec
+from dray.api.meta import Object, ObjectMeta
+from dray.api.pruning import drop_unknown
+from dray.api.resource import ResourceClaim
+from dray.api.scheme import Kind, kinds
 from dray.errors import BadRequest
 from dray.server.models.model import Reading
+from dray.server.models.typed import TypedModel
+from dray.testing.strategies import structs
 from tests.unit.server.models.builders import NOW, circumstances, model, read, served
 
 MAPS = served("", "configmaps")
@@ -138,3 +146,30 @@ def test_what_is_carried_is_stored_without_white_space() -> None:
     body = b'{"metadata": {"name": "a"}, "spec": {"config": [{"opaque": %b}]}}' % opaque
     value = classes.store(classes.read(body, resource, NOW).object)
     assert b'"parameters":{"x":[1,2]}' in value
+
+
+@given(st.sampled_from([Pod, ResourceClaim]), st.data())
+@settings(phases=[Phase.explicit, Phase.reuse, Phase.generate])
+def test_what_is_remembered_is_what_would_be_loaded(
+    kind: type[Object], data: st.DataObject
+) -> None:
+    obj = drop_unknown(data.draw(structs(kind)))
+    forgetful, mindful = TypedModel(find(kind)), TypedModel(find(kind))
+    value = mindful.store(obj)
+    mindful.remember(obj, value, 7)
+    loaded, known = forgetful.load(value, 7), mindful.load(value, 7)
+    assert known == loaded
+    assert mindful.store(known) == forgetful.store(loaded) == value
+
+
+def find(kind: type[Object]) -> Kind:
+    return next(each for each in kinds() if each.hub.type is kind)
+
+
+def test_a_job_is_not_remembered_without_the_labels_it_is_stored_with() -> None:
+    jobs = model("batch", "jobs")
+    template = PodTemplateSpec(metadata=ObjectMeta(labels={"a": "b"}))
+    job = Job(metadata=ObjectMeta(name="j"), spec=JobSpec(template=template))
+    value = jobs.store(job)
+    jobs.remember(job, value, 7)
+    assert jobs.load(value, 7).metadata.labels == {"a": "b"}
