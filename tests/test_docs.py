@@ -26,9 +26,11 @@ from dray.api.features import FEATURES
 from dray.api.resource import ResourceSlice
 from dray.api.wire import Time
 from dray.cli.conform import command as conform_command
+from dray.cli.embedded.fleet_file import FleetFile, read_fleet_file
 from dray.cli.node import command as node_command
 from dray.cli.server import command as server_command
 from dray.cli.snapshot import Snapshot
+from dray.cli.up import command as up_command
 from dray.client import _event_writer, _leader_election, _work_queue
 from dray.drivers.host import read_config
 from dray.drivers.simulated import FaultKind, read_fleet
@@ -233,6 +235,24 @@ CONFORM_PAGE = ROOT / "docs" / "reference" / "conform.md"
 def test_every_flag_of_the_node_is_documented() -> None:
     documented = {re.findall(r"--[a-z-]+", row[0])[0] for row in table(NODE_PAGE, "Flags")}
     assert documented == {parameter.opts[0] for parameter in node_command.params}
+
+
+UP_PAGE = ROOT / "docs" / "reference" / "up.md"
+
+
+def test_every_flag_of_up_is_documented() -> None:
+    documented = {re.findall(r"--[a-z-]+", row[0])[0] for row in table(UP_PAGE, "Flags")}
+    assert documented == {parameter.opts[0] for parameter in up_command.params}
+
+
+def test_the_fleet_of_up_is_read_as_it_is_shown() -> None:
+    (text,) = [body for language, body in FENCE.findall(UP_PAGE.read_text()) if language == "yaml"]
+    fleet = read_fleet_file(text)
+    assert isinstance(fleet, FleetFile)
+    assert [list(group.names()) for group in fleet.nodes] == [
+        ["gpu-1", "gpu-2", "gpu-3"],
+        ["workstation"],
+    ]
 
 
 def test_every_option_of_conform_is_documented() -> None:

@@ -21,6 +21,7 @@ __all__ = [
     "EXIT_INVALID",
     "EXIT_UNREADABLE",
     "CommandError",
+    "CommandFailed",
 ]
 
 EXIT_INVALID = 1
@@ -37,3 +38,9 @@ class CommandError(click.ClickException):
 
     def show(self, file: IO[Any] | None = None) -> None:
         click.echo(f"dray: {printable(self.message)}", file=file or sys.stderr)
+
+
+class CommandFailed(CommandError):
+    """A command was understood and begun, and did not succeed."""
+
+    exit_code = EXIT_INVALID

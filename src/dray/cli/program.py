@@ -37,12 +37,17 @@ COMMANDS: Final = (
     "cel",
     "completion",
     "conform",
+    "controllers",
+    "down",
     "explain",
     "fault",
     "new",
     "node",
     "restore",
+    "scheduler",
     "server",
+    "status",
+    "up",
     "validate",
     "version",
 )
@@ -51,8 +56,13 @@ COMMANDS: Final = (
 EXTRAS: Final = {
     "conform": "server,node",
     "fault": "node",
+    "controllers": "server",
+    "down": "server,node",
     "node": "server,node",
+    "scheduler": "server",
     "server": "server",
+    "status": "server",
+    "up": "server,node",
 }
 
 TRACEBACK_VARIABLE: Final = "DRAY_TRACEBACK"

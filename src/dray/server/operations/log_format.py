@@ -1,7 +1,8 @@
 """Lines of the log: text for people, JSON for what collects them.
 
-A record may carry `fields`; they follow the message, each under its name. Whatever a client chose
-is quoted, so nobody can write a line of their own into the log.
+A record may carry `fields`; they follow the message, each under its name. It may also carry
+`details`, which the message says already: only JSON has them. Whatever a client chose is quoted, so
+nobody can write a line of their own into the log.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ class LogFormatter(logging.Formatter):
                 "logger": record.name,
                 "message": message,
                 **fields,
+                **getattr(record, "details", {}),
             }
             if failure:
                 line["exception"] = failure

@@ -43,6 +43,13 @@ def test_json_is_one_object() -> None:
     }
 
 
+def test_details_are_for_programs() -> None:
+    made = record("pod default/p runs")
+    made.details = {"kind": "Pod"}
+    assert LogFormatter("text").format(made).endswith("dray.x: pod default/p runs")
+    assert json.loads(LogFormatter("json").format(made))["kind"] == "Pod"
+
+
 @pytest.mark.parametrize("style", ["text", "json"])
 def test_a_failure_is_told_with_where_it_happened(style: str) -> None:
     made = record()

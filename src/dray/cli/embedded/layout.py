@@ -1,0 +1,16 @@
+"""Where a cluster keeps what, below its data directory, and how it is told to stop."""
+
+from __future__ import annotations
+
+import signal
+from typing import Final
+
+__all__ = ["DATABASE", "KEEP_PODS_SIGNAL", "KUBECONFIG", "NODES_DIRECTORY", "SECRETS"]
+
+DATABASE: Final = "dray.db"
+SECRETS: Final = "pki"
+KUBECONFIG: Final = "kubeconfig"
+NODES_DIRECTORY: Final = "nodes"
+
+# What tells a running cluster to stop and to leave pods running.
+KEEP_PODS_SIGNAL: Final = signal.SIGUSR1

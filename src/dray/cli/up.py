@@ -1,0 +1,187 @@
+"""`dray up`: a whole cluster on this machine, in one process."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from dray.cli.data_directory import data_directory_option
+from dray.cli.embedded.cluster import ClusterSettings, run_cluster
+from dray.cli.embedded.instance import Instance
+from dray.cli.embedded.layout import KUBECONFIG, SECRETS
+from dray.cli.embedded.plan import plan_nodes
+from dray.cli.embedded.process_age import process_seconds
+from dray.cli.errors import CommandError
+from dray.cli.gates import feature_gates_option, parse_gates
+from dray.cli.operations import operations_options, parse_operations
+from dray.cli.output import examples
+from dray.cli.running import only_configuration
+from dray.clock import SystemClock
+from dray.entropy import SystemEntropy
+from dray.errors import ConfigurationError
+from dray.http.loop import run
+from dray.server.runtime_config import parse_runtime_config
+from dray.server.server import Settings
+
+__all__ = ["command"]
+
+DEFAULT_PORT: Final = 6443
+
+# Parts that log every step of theirs, which one who watches a whole cluster did not ask for.
+TALKATIVE: Final = ("dray.agent", "dray.controllers", "dray.scheduler", "dray.sdk")
+
+# Agents in one process; see `embedded.fleet_file`.
+NODES_MAX: Final = 10_000
+
+
+@click.command(
+    "up",
+    short_help="Run a whole cluster on this machine.",
+    epilog=examples(
+        "dray up",
+        "dray up --port 0 --kubeconfig ./kubeconfig",
+        "dray up --driver host=devices.yaml",
+        "dray up --nodes 500",
+        "dray up --fleet fleet.yaml",
+    ),
+)
+@data_directory_option
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=DEFAULT_PORT,
+    show_default=True,
+    help="The port to listen at; 0 takes any that is free.",
+)
+@click.option(
+    "--kubeconfig",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Where to write a kubeconfig for the administrator.  [default: DATA_DIR/kubeconfig]",
+)
+@click.option(
+    "--nodes",
+    type=click.IntRange(0, NODES_MAX),
+    help="Simulate so many nodes, called node-1 and so on; nothing runs on them.  "
+    "[default: two nodes, which are this machine]",
+)
+@click.option(
+    "--fleet",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="A file that says which nodes there are, and with which devices.",
+)
+@click.option(
+    "--driver",
+    "drivers",
+    multiple=True,
+    metavar="NAME[=FILE]",
+    help="A bundled driver for every node: simulated, host or nvml; may be repeated.  "
+    "[default: simulated GPUs]",
+)
+@click.option(
+    "--runtime",
+    type=click.Choice(["process", "memory", "cri"]),
+    help="What runs containers: local processes, nothing at all, or a CRI runtime.  "
+    "[default: process; memory with --nodes]",
+)
+@click.option(
+    "--cri-endpoint",
+    default="unix:///run/containerd/containerd.sock",
+    show_default=True,
+    help="Where the CRI runtime listens.",
+)
+@click.option(
+    "--keep-pods",
+    is_flag=True,
+    help="Leave pods running when the cluster stops; the next start takes them over.",
+)
+@click.option(
+    "--tls-san",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="Another name or address by which clients call the server; may be repeated.",
+)
+@click.option(
+    "--token-auth-file",
+    "token_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help='A file of bearer tokens, a line each: token,user,uid,"group,group".',
+)
+@click.option(
+    "--runtime-config",
+    default="",
+    metavar="GROUP/VERSION=BOOL,...",
+    help="API versions to serve beyond the default ones, or not to serve.",
+)
+@feature_gates_option
+@operations_options
+def command(
+    data_directory: Path,
+    host: str,
+    port: int,
+    kubeconfig: Path | None,
+    nodes: int | None,
+    fleet: Path | None,
+    drivers: tuple[str, ...],
+    runtime: str | None,
+    cri_endpoint: str,
+    keep_pods: bool,
+    names: tuple[str, ...],
+    token_file: Path | None,
+    runtime_config: str,
+    feature_gates: tuple[str, ...],
+    **operations: Any,
+) -> None:
+    """Run a whole cluster: API server, scheduler, controllers and nodes, in one process.
+
+    Without options there are two nodes, on which pods really run as processes of this machine,
+    with simulated GPUs. Everything is kept in one directory, and survives the process. SIGTERM and
+    SIGINT stop it, with what pods run; the next start starts pods again.
+    """
+    data_directory = data_directory.absolute()
+    gates = parse_gates(feature_gates)
+    try:
+        settings = ClusterSettings(
+            data_directory=data_directory,
+            kubeconfig=(kubeconfig or data_directory / KUBECONFIG).absolute(),
+            server=Settings(
+                secrets=data_directory / SECRETS,
+                host=host,
+                port=port,
+                names=names,
+                token_file=token_file,
+                versions=parse_runtime_config(runtime_config),
+                gates=gates,
+                operations=parse_operations(data_directory=data_directory, **operations),
+            ),
+            nodes=plan_nodes(count=nodes, fleet=fleet, drivers=drivers, runtime=runtime),
+            cri_endpoint=cri_endpoint,
+            keep_pods=keep_pods,
+        )
+        _hush(operations["log_level"])
+        run(run_cluster(settings, clock=SystemClock(), entropy=SystemEntropy(), ready=_tell))
+    except ConfigurationError as error:
+        raise CommandError(str(error)) from error
+    except BaseExceptionGroup as group:
+        problem = only_configuration(group)
+        if problem is None:
+            raise
+        raise CommandError(str(problem)) from group
+
+
+def _hush(level: str) -> None:
+    """Leave to the narrator what happens; parts say what is wrong, and the rest to whoever asks."""
+    if level == "info":
+        for name in TALKATIVE:
+            logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def _tell(instance: Instance) -> None:
+    took = process_seconds()
+    within = "" if took is None else f" in {took:.1f} s"
+    click.echo(f"dray up ready at {instance.url}{within}, kubeconfig {instance.kubeconfig}")
+    click.echo(f"try: kubectl --kubeconfig {instance.kubeconfig} get nodes,resourceslices")

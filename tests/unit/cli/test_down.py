@@ -1,0 +1,153 @@
+"""`dray down`: what it stops, what it deletes, what it says."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from dray.cli.down import command
+from dray.cli.embedded.instance import FILE_NAME, find_instance
+
+# Takes the directory, and ends as it is told: by which signal, it says.
+HOLDER = """
+import asyncio, signal, sys
+from pathlib import Path
+from dray.cli.embedded.instance import Hold
+from dray.clock import SystemClock
+
+async def main():
+    hold = await Hold.take(Path(sys.argv[1]), SystemClock())
+    told = asyncio.get_running_loop().create_future()
+    for number in (signal.SIGTERM, signal.SIGUSR1):
+        handler = told.set_result if sys.argv[2] == "obeys" else lambda _: None
+        asyncio.get_running_loop().add_signal_handler(number, handler, number)
+    print("ready", flush=True)
+    print((await told).name, flush=True)
+
+asyncio.run(main())
+"""
+
+
+@contextmanager
+def holder(directory: Path, how: str = "obeys") -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-c", HOLDER, str(directory), how]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(command, [str(one) for one in arguments])
+
+
+def said(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("options", "number", "told"),
+    [
+        pytest.param([], "SIGTERM", "the next start starts its pods again", id="pods-end"),
+        pytest.param(["--keep-pods"], "SIGUSR1", "pods go on running", id="pods-stay"),
+    ],
+)
+def test_a_running_cluster_is_told_to_stop(
+    tmp_path: Path, options: list[str], number: str, told: str
+) -> None:
+    with holder(tmp_path) as process:
+        result = run("--data-dir", tmp_path, *options)
+        assert result.exit_code == 0, result.output
+        assert f"stopped process {process.pid}" in result.output
+        assert told in result.output
+        assert said(process) == number
+    assert find_instance(tmp_path) is None
+
+
+def test_nothing_to_stop_is_no_failure(tmp_path: Path) -> None:
+    result = run("--data-dir", tmp_path / "nowhere")
+    assert result.exit_code == 0
+    assert result.output == f"nothing to stop: dray up does not run in {tmp_path}/nowhere\n"
+
+
+@pytest.mark.slow
+def test_one_that_does_not_stop_is_told_of_with_what_to_do(tmp_path: Path) -> None:
+    with holder(tmp_path, "ignores") as process:
+        result = run("--data-dir", tmp_path, "--timeout", "0.1")
+        assert result.exit_code == 1
+        assert f"process {process.pid} has not ended within 0.1 s" in result.output
+        assert f"kill -9 {process.pid}" in result.output
+
+
+@pytest.mark.slow
+def test_one_that_does_not_say_who_it_is_is_not_guessed(tmp_path: Path) -> None:
+    with holder(tmp_path):
+        (tmp_path / FILE_NAME).write_text("nonsense")
+        result = run("--data-dir", tmp_path)
+        assert result.exit_code == 2
+        assert "does not say which it is" in result.output
+
+
+@pytest.mark.slow
+def test_one_of_another_user_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_pid: int, _number: int) -> None:
+        raise PermissionError
+
+    with holder(tmp_path) as process:
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "kill", refuse)
+            result = run("--data-dir", tmp_path)
+        assert result.exit_code == 2
+        assert f"process {process.pid} belongs to another user" in result.output
+
+
+def test_pods_cannot_outlive_their_data(tmp_path: Path) -> None:
+    result = run("--data-dir", tmp_path, "--keep-pods", "--delete-data")
+    assert result.exit_code == 2
+    assert "pods cannot go on without the data" in result.output
+
+
+def kept(directory: Path) -> None:
+    for name in ("dray.db", "dray.db-wal", "dray.db.lock", "kubeconfig", "pki/ca.key"):
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("x")
+    (directory / "nodes" / "node-1").mkdir(parents=True)
+
+
+def test_what_the_cluster_kept_is_deleted_and_nothing_else(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    kept(data)
+    (data / "mine.txt").write_text("precious")
+    result = run("--data-dir", data, "--delete-data")
+    assert result.exit_code == 0, result.output
+    assert f"deleted the cluster's data in {data}" in result.output
+    assert [path.name for path in data.iterdir()] == ["mine.txt"]
+
+
+def test_a_directory_that_is_empty_by_then_goes_too(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    kept(data)
+    assert run("--data-dir", data, "--delete-data").exit_code == 0
+    assert not data.exists()
+
+
+def test_a_directory_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "kubeconfig").write_text("another cluster's")
+    result = run("--data-dir", tmp_path, "--delete-data")
+    assert result.exit_code == 0
+    assert "nothing to delete" in result.output
+    assert (tmp_path / "kubeconfig").exists()
