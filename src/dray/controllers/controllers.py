@@ -11,6 +11,7 @@ from typing import Final
 from dray.api.features import DEFAULT_GATES, FeatureGates
 from dray.client import Client, EventRecorder, Informers
 from dray.clock import Clock
+from dray.controllers.daemon_sets.controller import DaemonSetController
 from dray.controllers.deployments.controller import DeploymentController
 from dray.controllers.device_taint_eviction.controller import DeviceTaintEvictionController
 from dray.controllers.disruption.controller import DisruptionController
@@ -41,6 +42,7 @@ CRASH_SECONDS: Final = 5.0
 CONTROLLERS: Final[Mapping[str, Callable[[Context], Reconciler]]] = {
     ReplicaSetController.name: ReplicaSetController,
     DeploymentController.name: DeploymentController,
+    DaemonSetController.name: DaemonSetController,
     JobController.name: JobController,
     TTLAfterFinishedController.name: TTLAfterFinishedController,
     NodeLifecycleController.name: NodeLifecycleController,
