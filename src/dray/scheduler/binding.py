@@ -5,6 +5,10 @@ meanwhile is read again and tried again, a bounded number of times, unless it ma
 void. If anything fails, the pod's reservations are given back; the devices stay with the claims,
 which is no harm: the next attempt goes where they are, or has them freed.
 
+Invariant: what was decided is given up only once it is known not to be stored. A write without an
+answer may have been done, or be done yet; it is repeated until there is an answer, for otherwise
+somebody else could get the same devices. It is safe to repeat: whoever comes second is refused.
+
 Upstream counterparts: PreBind and Unreserve of the DynamicResources plugin, and DefaultBinder.
 """
 
@@ -12,9 +16,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import Final, Protocol
 
 from dray.api.core import Binding, ObjectReference, Pod
 from dray.api.meta import ObjectMeta, Status
@@ -28,6 +32,7 @@ from dray.client import Client, EventRecorder, PatchType
 from dray.clock import Clock, within
 from dray.errors import APIError, Conflict, SchedulingError, TransportError
 from dray.scheduler.binding_conditions import (
+    Readiness,
     ReadinessState,
     has_binding_conditions,
     readiness,
@@ -44,8 +49,21 @@ FINALIZER: Final = "resource.kubernetes.io/delete-protection"
 # Upstream's: the resource claim controller writes too, and drivers do.
 TRIES_MAX: Final = 5
 
-SpecialClaims = Callable[[Placement], Awaitable[ResourceClaim]]
-"""Stores the claim behind extended resources, with its devices, and notes it in the pod."""
+# Between tries to get an answer from a server that gives none.
+RETRY_SECONDS: Final = 1.0
+
+Waited = Callable[[str, float], None]
+"""Told how waiting for drivers ended (success, failure, timeout or error), and how long it took."""
+
+
+class SpecialClaims(Protocol):
+    """The claims behind extended resources."""
+
+    async def store(self, placement: Placement) -> ResourceClaim:
+        """Store one with its devices, and note it in the pod; or leave nothing, and raise."""
+
+    async def delete(self, claim: ResourceClaim) -> bool:
+        """Have one gone that nobody uses; whether that is so. Raises nothing."""
 
 
 class Binder:
@@ -60,8 +78,11 @@ class Binder:
         *,
         binding_conditions: bool,
         binding_timeout_seconds: float,
-        special_claims: SpecialClaims | None = None,
+        special_claims: SpecialClaims,
+        slots: asyncio.Semaphore,
+        waited: Waited,
     ) -> None:
+        """Whoever binds has one of the `slots`, and lends it while drivers take their time."""
         self._client = client
         self._claims = claims
         self._events = events
@@ -69,55 +90,85 @@ class Binder:
         self._binding_conditions = binding_conditions
         self._timeout_seconds = binding_timeout_seconds
         self._special_claims = special_claims
-        self._writing: dict[str, asyncio.Lock] = {}  # by uid, of claims that are being written
+        self._slots = slots
+        self._waited = waited
+        self._stopped = asyncio.Event()
+        # By uid, of claims that are being written: by how many, and whose turn it is.
+        self._writing: dict[str, tuple[int, asyncio.Lock]] = {}
         self._waits: dict[str, list[asyncio.Event]] = {}  # by uid, who waits for news of a claim
         claims.listen(self._hear)
+
+    def stop(self) -> None:
+        """Have nobody wait any longer for drivers, or for a server that does not answer."""
+        self._stopped.set()
+        for waits in self._waits.values():
+            for news in waits:
+                news.set()
 
     async def bind(self, placement: Placement) -> None:
         """Store it all. Raises SchedulingError, APIError or TransportError if that fails."""
         pod = placement.pod.pod
-        stored = []
-        reserved: list[ResourceClaim] = []
-        bound = False
+        stored: list[ResourceClaim] = []
+        special: ResourceClaim | None = None
+        settled = False
         try:
             for each in placement.claims:
-                claim, added = await self._store(each, pod)
-                stored.append(claim)
-                if added:
-                    reserved.append(claim)
-            if placement.special is not None and self._special_claims is not None:
-                stored.append(await self._special_claims(placement))
+                claim = await self._store(each, pod)
+                stored += (claim,)  # one by one: what was stored counts if the next one fails
+            if placement.special is not None:
+                special = await self._special_claims.store(placement)
             if self._binding_conditions:
-                await self._wait_for_conditions(stored, placement)
+                claims = [*stored, special] if special is not None else stored
+                await self._wait_for_conditions(claims, placement)
             await self._bind(pod, placement.node_name)
-            bound = True
+            settled = True
+        except _InDoubtError:
+            settled = True  # it may run: then it needs its claims
+            raise
         finally:
-            # Also if this is cancelled: a scheduler that ends leaves no reservations behind.
-            for claim in () if bound else reserved:
-                await self._unreserve(claim, pod)
+            if not settled:
+                for claim in stored:
+                    await self._unreserve(claim, pod)
+                if special is not None:
+                    await self._special_claims.delete(special)
 
     # Claims ------------------------------------------------------------------------------------
 
-    async def _store(self, each: ClaimPlacement, pod: Pod) -> tuple[ResourceClaim, bool]:
-        """The claim with its devices, reserved for the pod, and whether that was to be done."""
+    async def _store(self, each: ClaimPlacement, pod: Pod) -> ResourceClaim:
+        """The claim with its devices, reserved for the pod."""
         async with self._alone(each.claim.metadata.uid):
             claim = self._newest(each.claim)
-            for attempt in range(TRIES_MAX):
-                if attempt:
-                    claim = await self._read_again(each.claim)
-                self._check(claim, each.allocation)
-                if _is_reserved(claim, pod):
-                    return claim, False
+            tries = 0
+            fresh = True
+            while tries < TRIES_MAX:
                 try:
-                    claim = await self._write(claim, each.allocation, pod)
+                    if not fresh:
+                        claim = await self._read_again(each.claim)
+                    fresh = False
+                    if not _is_stored(claim, each.allocation, pod):
+                        self._check(claim, each.allocation)
+                        claim = await self._write(claim, each.allocation, pod)
                 except Conflict:
+                    tries += 1
+                    continue
+                except TransportError as error:
+                    await self._pause(error)
                     continue
                 self._claims.assume(claim)
-                self._claims.release(claim)
-                return claim, True
+                self._claims.release(each.allocated)
+                return claim
             raise SchedulingError(
                 f"{_named(claim)} was changed by others {TRIES_MAX} times while it was reserved"
             )
+
+    async def _pause(self, error: TransportError) -> None:
+        """Before the next try to get an answer. There is none any more when all is to end."""
+        if not self._stopped.is_set():
+            try:
+                await within(self._clock, RETRY_SECONDS, self._stopped.wait())
+            except TimeoutError:
+                return
+        raise error
 
     def _newest(self, claim: ResourceClaim) -> ResourceClaim:
         newest = self._claims.get(claim.metadata.name, claim.metadata.namespace)
@@ -184,11 +235,17 @@ class Binder:
     @asynccontextmanager
     async def _alone(self, uid: str) -> AsyncIterator[None]:
         """Pods that share a claim reserve it one after the other, not in each other's way."""
-        lock = self._writing.setdefault(uid, asyncio.Lock())
-        async with lock:
-            yield
-        if not lock.locked() and self._writing.get(uid) is lock:
-            del self._writing[uid]
+        count, lock = self._writing.get(uid) or (0, asyncio.Lock())
+        self._writing[uid] = (count + 1, lock)
+        try:
+            async with lock:
+                yield
+        finally:
+            count, _ = self._writing[uid]
+            if count > 1:
+                self._writing[uid] = (count - 1, lock)
+            else:
+                del self._writing[uid]
 
     # Binding conditions ------------------------------------------------------------------------
 
@@ -205,21 +262,33 @@ class Binder:
         news = asyncio.Event()
         for claim in waiting:
             self._waits.setdefault(claim.metadata.uid, []).append(news)
+        began = self._clock.monotonic()
+        outcome = "error"
+        self._slots.release()  # however many wait for drivers, others go on
         try:
             await within(self._clock, self._timeout_seconds, self._until_ready(waiting, news))
+            outcome = "success"
         except TimeoutError as error:
+            outcome = "timeout"
             raise SchedulingError("device binding timeout: context deadline exceeded") from error
+        except _NotReadyError as error:
+            outcome = error.outcome
+            raise
         finally:
             for claim in waiting:
                 waits = self._waits[claim.metadata.uid]
                 waits.remove(news)
                 if not waits:
                     del self._waits[claim.metadata.uid]
+            self._waited(outcome, self._clock.monotonic() - began)
+            await self._slots.acquire()
 
     async def _until_ready(self, claims: list[ResourceClaim], news: asyncio.Event) -> None:
         while True:
             news.clear()
             ready = True
+            if self._stopped.is_set():
+                raise SchedulingError("the scheduler ends before devices are ready")
             for claim in claims:
                 newest = self._newest(claim)
                 if newest.status.allocation is None:
@@ -228,7 +297,7 @@ class Binder:
                 if found.state is ReadinessState.WAITING:
                     ready = False
                 elif found.state is not ReadinessState.READY:
-                    raise SchedulingError(found.message)
+                    raise _NotReadyError(found)
             if ready:
                 return
             await news.wait()
@@ -242,6 +311,26 @@ class Binder:
     # The pod -----------------------------------------------------------------------------------
 
     async def _bind(self, pod: Pod, node_name: str) -> None:
+        lost = False
+        while True:
+            try:
+                await self._create_binding(pod, node_name)
+            except TransportError as error:
+                lost = True
+                try:
+                    await self._pause(error)
+                except TransportError:
+                    raise _InDoubtError(
+                        f"nobody knows whether the pod is bound: {error}"
+                    ) from error
+            except Conflict:
+                if not lost or not await self._is_bound(pod, node_name):
+                    raise
+                return  # by us: what was lost was the answer
+            else:
+                return
+
+    async def _create_binding(self, pod: Pod, node_name: str) -> None:
         metadata = pod.metadata
         await self._client.create_subresource(
             Pod,
@@ -256,6 +345,40 @@ class Binder:
             Status,
             namespace=metadata.namespace,
         )
+
+    async def _is_bound(self, pod: Pod, node_name: str) -> bool:
+        metadata = pod.metadata
+        try:
+            found = await self._client.get(Pod, metadata.name, namespace=metadata.namespace)
+        except TransportError as error:
+            raise _InDoubtError(error) from error
+        return found.metadata.uid == metadata.uid and found.spec.node_name == node_name
+
+
+class _InDoubtError(SchedulingError):
+    """The pod may be bound, or be bound yet: nothing of it may be taken back."""
+
+    def __init__(self, error: TransportError) -> None:
+        super().__init__(f"nobody knows whether the pod is bound: {error}")
+
+
+class _NotReadyError(SchedulingError):
+    """Drivers said no, or nothing for too long."""
+
+    def __init__(self, found: Readiness) -> None:
+        super().__init__(found.message)
+        self.outcome = "timeout" if found.state is ReadinessState.TIMED_OUT else "failure"
+
+
+def _is_stored(claim: ResourceClaim, allocation: AllocationResult | None, pod: Pod) -> bool:
+    """Whether it is as it is to be, as after a write whose answer was lost."""
+    had = claim.status.allocation
+    return (
+        had is not None
+        and (allocation is None or had.devices.results == allocation.devices.results)
+        and claim.metadata.deletion_timestamp is None
+        and _is_reserved(claim, pod)
+    )
 
 
 def _is_reserved(claim: ResourceClaim, pod: Pod) -> bool:

@@ -62,16 +62,22 @@ class Claims:
         self._in_flight[key] = claim
         self._count(key, claim)
 
-    def release(self, claim: ResourceClaim) -> None:
-        """What was chosen is stored, or was given up: what is known otherwise counts again."""
+    def release(self, claim: ResourceClaim, *, elsewhere: bool = False) -> None:
+        """What was chosen is stored, or was given up: what is known otherwise counts again.
+
+        `claim` has the very allocation that was reserved. If another one was reserved since, that
+        one stays. `elsewhere`: the devices are another claim's by now, so nothing became free.
+        """
         key = _key(claim)
         held = self._in_flight.get(key)
-        if held is not None and held.metadata.uid == claim.metadata.uid:
-            del self._in_flight[key]
-            self._count(key, self.get(claim.metadata.name, claim.metadata.namespace))
-            if held.status.allocation is not None and key not in self._counted:
-                # Others may have been refused because of devices that nobody has after all.
-                self._tell(held, self.get(claim.metadata.name, claim.metadata.namespace))
+        if held is None or held.status.allocation is not claim.status.allocation:
+            return
+        del self._in_flight[key]
+        known = self.get(claim.metadata.name, claim.metadata.namespace)
+        self._count(key, known)
+        if key not in self._counted and not elsewhere:
+            # Others may have been refused because of devices that nobody has after all.
+            self._tell(held, known)
 
     def assume(self, claim: ResourceClaim) -> None:
         """Take in what is stored, though the watch may not have said so yet."""

@@ -14,6 +14,7 @@ attempt as long as another node will do.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, groupby
 from typing import Final, Protocol
 
@@ -25,7 +26,7 @@ from dray.clock import Clock
 from dray.errors import AllocationError, InternalError
 from dray.scheduler.claims import Claims
 from dray.scheduler.devices import Devices
-from dray.scheduler.diagnosis import DYNAMIC_RESOURCES, DeviceReasons, tell, tell_nodes
+from dray.scheduler.diagnosis import DYNAMIC_RESOURCES, TIMED_OUT, DeviceReasons, tell, tell_nodes
 from dray.scheduler.feasibility import Feasibility, NodeCheck
 from dray.scheduler.filters.filter import Rejection
 from dray.scheduler.node_info import NodeInfo
@@ -55,6 +56,9 @@ class Demands(Protocol):
         self, pod: PodInfo, claims: tuple[ResourceClaim, ...], nodes: Iterable[NodeInfo]
     ) -> Sequence[tuple[Demand, Callable[[NodeInfo], bool] | None]]:
         """What is wanted on which nodes; where there is no difference, on all (None)."""
+
+    def leftovers(self, pod: PodInfo) -> tuple[ResourceClaim, ...]:
+        """What an attempt that was not finished left of that."""
 
 
 class Cycle:
@@ -87,10 +91,10 @@ class Cycle:
             if isinstance(tries, Refusal):
                 return tries
             best = self._choose(pod, tries)
+            if best is None:
+                return self._diagnose(tries)
         except AllocationError as error:
             return self._refuse(str(error), failed=True)
-        if best is None:
-            return self._diagnose(tries)
         node, chosen = best
         return self._place(pod, node, chosen)
 
@@ -101,6 +105,10 @@ class Cycle:
             return self._refuse(claims.why)
         if why := self._problem(pod, claims):
             return self._refuse(why)
+        if leftovers := self._demands.leftovers(pod):
+            count = len(self._snapshot.nodes)
+            refusal = self._refuse(f"{count} cannot schedule extended resource claim")
+            return replace(refusal, leftovers=leftovers)
         wanted = tuple([claim for claim in claims if claim.status.allocation is None])
         demands = self._demands.split(pod, wanted, self._snapshot.nodes.values())
         reach = self._reach(claims)
@@ -222,6 +230,9 @@ class Cycle:
             frozenset(each.plugin for each in rejections.values()),
             rejections,
             misplaced=tries[0].reach.misplaced,
+            # What took too long may well fit. The answer changes with the devices that are in use,
+            # of which nobody tells whom to try again.
+            failed=any(TIMED_OUT in each.reasons for each in rejections.values()),
         )
 
     # For a try ---------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from dray.errors import AllocationError
 from dray.scheduler.filters.filter import Rejection
 from dray.texts import shorten
 
-__all__ = ["DYNAMIC_RESOURCES", "DeviceReasons", "tell", "tell_nodes"]
+__all__ = ["DYNAMIC_RESOURCES", "TIMED_OUT", "DeviceReasons", "tell", "tell_nodes"]
 
 DYNAMIC_RESOURCES: Final = "DynamicResources"
 

@@ -5,12 +5,17 @@ On a node that has none of a resource to offer itself (no device plugin does), a
 it becomes a claim, which the scheduler makes for the pod once it knows what the claim gets. Nodes
 can differ in what they offer, so a pod can want different things of different nodes.
 
+A scheduler that ended between making the claim and binding the pod leaves the claim behind, with
+its devices. It is deleted before the pod is tried again.
+
 Upstream counterparts: extendeddynamicresources.go, and the extended resource cache of deviceclass.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Sequence
+from itertools import count
 from typing import Final
 
 from dray.api.core import Pod
@@ -29,7 +34,7 @@ from dray.api.resource import (
 from dray.api.wire import Time, replace
 from dray.client import Client, PatchType
 from dray.clock import Clock
-from dray.errors import APIError, InternalError, TransportError
+from dray.errors import APIError, InternalError, NotFound, TransportError
 from dray.scheduler.claims import Claims
 from dray.scheduler.devices import Devices
 from dray.scheduler.extended_requests import extended_requests
@@ -40,10 +45,13 @@ from dray.scheduler.pod_info import PodInfo
 
 __all__ = ["ANNOTATION", "CLASS_PREFIX", "ExtendedResources"]
 
+_log = logging.getLogger(__name__)
+
 ANNOTATION: Final = "resource.kubernetes.io/extended-resource-claim"
 CLASS_PREFIX: Final = "deviceclass.resource.kubernetes.io/"
 FINALIZER: Final = "resource.kubernetes.io/delete-protection"
 
+_Key = tuple[str, str]  # namespace and name
 _Split = Sequence[tuple[Demand, Callable[[NodeInfo], bool] | None]]
 
 
@@ -66,7 +74,11 @@ class ExtendedResources:
         self._metrics = metrics
         self._enabled = gates.enabled("DRAExtendedResource")
         self._explicit: dict[str, dict[str, DeviceClass]] = {}  # by resource, then class
-        self._awaited: dict[tuple[str, str], ResourceClaim] = {}  # stored, and not heard of yet
+        # Stored, and not heard of yet: as they were reserved.
+        self._awaited: dict[_Key, ResourceClaim] = {}
+        self._made: dict[str, dict[_Key, ResourceClaim]] = {}  # by uid of the pod they are for
+        self._deleted: set[str] = set()  # uids of those of which it has not been heard yet
+        self._numbers = count(1)
         if self._enabled:
             devices.class_informer.listen(self._hear_class)
             claims.listen(self._hear_claim)
@@ -126,16 +138,24 @@ class ExtendedResources:
         special = SpecialClaim(self._claim(pod.pod, wanted.requests), wanted.mappings)
         return Demand((*claims, special.claim), special, frozenset(served))
 
+    def leftovers(self, pod: PodInfo) -> tuple[ResourceClaim, ...]:
+        """The claims of a pod that is not bound which somebody made, and did not finish with."""
+        made = self._made.get(pod.uid)
+        if not made:
+            return ()
+        return tuple([claim for claim in made.values() if claim.metadata.uid not in self._deleted])
+
     def _claim(self, pod: Pod, requests: tuple[DeviceRequest, ...]) -> ResourceClaim:
         """The claim as it will be, but for its name, which the API server draws."""
         metadata = pod.metadata
-        prefix = f"{metadata.name}-extended-resources"
+        number = next(self._numbers)
         return ResourceClaim(
             metadata=ObjectMeta(
-                name=prefix,
-                generate_name=f"{prefix}-",
+                # No object can have this name, and no other attempt has it.
+                name=f"<extended resources of {metadata.name}, {number}>",
+                generate_name=f"{metadata.name}-extended-resources-",
                 namespace=metadata.namespace,
-                uid=f"extended-resources-of-{metadata.uid}",
+                uid=f"extended-resources-{number}",
                 annotations={ANNOTATION: "true"},
                 finalizers=(FINALIZER,),
                 owner_references=(
@@ -155,22 +175,26 @@ class ExtendedResources:
 
     def reserve(self, placement: Placement) -> None:
         """Count the devices of the claim as taken."""
-        claim = _allocated(placement)
+        claim = placement.special_allocated
         if claim is not None:
             self._claims.reserve(claim)
 
     def release(self, placement: Placement) -> None:
-        """It does not happen."""
-        if placement.special is not None:
-            self._claims.release(placement.special.claim)
+        """It does not happen. What may be stored all the same counts until that is known."""
+        claim = placement.special_allocated
+        if claim is not None and not any(
+            awaited.status.allocation is claim.status.allocation
+            for awaited in self._awaited.values()
+        ):
+            self._claims.release(claim)
 
     async def store(self, placement: Placement) -> ResourceClaim:
         """Store the claim with its devices, reserved for the pod, and note it in the pod's status.
 
         What was stored before something failed is deleted again.
         """
-        pod, special = placement.pod.pod, placement.special
-        if special is None or placement.special_allocation is None:
+        pod, special, reserved = placement.pod.pod, placement.special, placement.special_allocated
+        if special is None or reserved is None:
             raise InternalError("there is no claim to store")
         metadata = special.claim.metadata
         try:
@@ -183,19 +207,18 @@ class ExtendedResources:
         self._metrics.special_claim("success")
         done = False
         try:
-            claim = await self._give(claim, placement)
+            claim = await self._give(claim, pod, reserved)
             await self._note(pod, claim, special)
             done = True
         finally:
             if not done:
-                await self._undo(claim)
+                await self.delete(claim)
         return claim
 
-    async def _give(self, claim: ResourceClaim, placement: Placement) -> ResourceClaim:
-        metadata = placement.pod.pod.metadata
-        allocation = placement.special_allocation
-        assert allocation is not None, "the caller looked"
-        assert placement.special is not None, "the caller looked"
+    async def _give(self, claim: ResourceClaim, pod: Pod, reserved: ResourceClaim) -> ResourceClaim:
+        metadata = pod.metadata
+        allocation = reserved.status.allocation
+        assert allocation is not None, "it was reserved"
         if self._devices.features.binding_conditions:
             allocation = replace(allocation, allocation_timestamp=Time(self._clock.now()))
         consumer = ResourceClaimConsumerReference(
@@ -203,12 +226,12 @@ class ExtendedResources:
         )
         # From here on the devices are held by a claim that exists. Until the watch says so, they
         # are counted under the name that it had before.
-        self._awaited[claim.metadata.namespace, claim.metadata.name] = placement.special.claim
+        self._awaited[_key(claim)] = reserved
         status = ResourceClaimStatus(allocation=allocation, reserved_for=(consumer,))
         stored = await self._client.update_status(replace(claim, status=status))
         known = self._claims.get(stored.metadata.name, stored.metadata.namespace)
-        if known is not None:
-            self._hear_claim(None, known)
+        if known is not None and known.status.allocation is not None:
+            self._hand_over(known)
         return stored
 
     async def _note(self, pod: Pod, claim: ResourceClaim, special: SpecialClaim) -> None:
@@ -227,9 +250,9 @@ class ExtendedResources:
             subresource="status",
         )
 
-    async def _undo(self, claim: ResourceClaim) -> None:
+    async def delete(self, claim: ResourceClaim) -> bool:
+        """Have a claim gone that nobody uses; whether that is so."""
         metadata = claim.metadata
-        self._awaited.pop((metadata.namespace, metadata.name), None)
         try:
             await self._client.patch(
                 ResourceClaim,
@@ -240,21 +263,42 @@ class ExtendedResources:
             await self._client.delete(
                 ResourceClaim, metadata.name, namespace=metadata.namespace, uid=metadata.uid
             )
-        except (APIError, TransportError):
-            # The pod owns it: it goes with the pod, at the latest.
-            return
+        except NotFound:
+            pass
+        except (APIError, TransportError) as error:
+            # The next attempt finds it, if the pod stays; otherwise it goes with the pod.
+            _log.info("claim %s/%s stays: %s", metadata.namespace, metadata.name, error)
+            return False
+        if _key(claim) in self._made.get(_pod_uid(claim), {}):
+            self._deleted.add(metadata.uid)
+        if (reserved := self._awaited.pop(_key(claim), None)) is not None:
+            self._claims.release(reserved)
+        return True
 
     # Hearing -----------------------------------------------------------------------------------
 
     def _hear_claim(self, old: ResourceClaim | None, new: ResourceClaim | None) -> None:
         either = new if new is not None else old
-        if either is None or not self._awaited:
+        if either is None or ANNOTATION not in either.metadata.annotations:
             return
-        if new is not None and new.status.allocation is None:
+        key, owner = _key(either), _pod_uid(either)
+        if new is not None:
+            self._made.setdefault(owner, {})[key] = new
+            if new.status.allocation is not None:
+                self._hand_over(new)
             return
-        before = self._awaited.pop((either.metadata.namespace, either.metadata.name), None)
-        if before is not None:
-            self._claims.release(before)
+        self._deleted.discard(either.metadata.uid)
+        made = self._made.get(owner, {})
+        made.pop(key, None)
+        if not made:
+            self._made.pop(owner, None)
+        if (reserved := self._awaited.pop(key, None)) is not None:
+            self._claims.release(reserved)
+
+    def _hand_over(self, claim: ResourceClaim) -> None:
+        """The watch tells of a claim with devices: from now on they are counted as its own."""
+        if (reserved := self._awaited.pop(_key(claim), None)) is not None:
+            self._claims.release(reserved, elsewhere=True)
 
     def _hear_class(self, old: DeviceClass | None, new: DeviceClass | None) -> None:
         if old is not None and (resource := old.spec.extended_resource_name):
@@ -266,11 +310,14 @@ class ExtendedResources:
             self._explicit.setdefault(resource, {})[new.metadata.name] = new
 
 
-def _allocated(placement: Placement) -> ResourceClaim | None:
-    if placement.special is None or placement.special_allocation is None:
-        return None
-    status = ResourceClaimStatus(allocation=placement.special_allocation)
-    return replace(placement.special.claim, status=status)
+def _key(claim: ResourceClaim) -> _Key:
+    return claim.metadata.namespace, claim.metadata.name
+
+
+def _pod_uid(claim: ResourceClaim) -> str:
+    """The pod that a claim was made for."""
+    owners = claim.metadata.owner_references
+    return next((owner.uid for owner in owners if owner.controller and owner.kind == "Pod"), "")
 
 
 def _offered(node: NodeInfo, classes: Iterable[str]) -> frozenset[str]:

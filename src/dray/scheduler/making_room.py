@@ -1,8 +1,9 @@
 """What can be done for a pod that fits nowhere: free devices that nobody uses, or evict others.
 
 A claim that has devices where the pod cannot go, and that nobody else is using, gives them back, so
-that the next attempt may find others. One claim at a time, as upstream: it may be enough. If there
-is none, pods of lower priority may have to go. The pod is then meant for their node, and is tried
+that the next attempt may find others. One claim at a time, as upstream: it may be enough. A claim
+that an unfinished attempt made for the pod is deleted, with the same effect. If there is none of
+either, pods of lower priority may have to go. The pod is then meant for their node, and is tried
 again when they are gone.
 
 Upstream counterparts: PostFilter of the DynamicResources plugin, and of DefaultPreemption.
@@ -12,7 +13,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Final, NamedTuple
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple
 
 from dray.api.core import (
     CONDITION_TRUE,
@@ -43,9 +45,11 @@ class Room(NamedTuple):
     victims: tuple[Pod, ...] = ()
     node_name: str = ""  # which the victims had to leave
     nominated: str | None = None  # where the pod is to go; "": nowhere any more; None: as it was
+    again: bool = False  # to be tried again whatever happens: it was done, or might have been
 
 
-NOTHING: Final = Room()
+Leftovers = Callable[[ResourceClaim], Awaitable[bool]]
+"""Deletes a claim that an unfinished attempt made; whether it is gone."""
 
 
 class MakingRoom:
@@ -57,6 +61,7 @@ class MakingRoom:
         claims: Claims,
         preemption: Preemption | None,
         clock: Clock,
+        delete_leftover: Leftovers,
         *,
         scheduler_name: str,
     ) -> None:
@@ -65,11 +70,14 @@ class MakingRoom:
         self._claims = claims
         self._preemption = preemption
         self._clock = clock
+        self._delete_leftover = delete_leftover
         self._scheduler_name = scheduler_name
 
     def find(self, pod: PodInfo, refusal: Refusal) -> Sacrifice | None:
         """Whom to evict. To be asked before anything changes: it looks at the same state."""
-        if self._preemption is None or any(_is_idle(claim, pod.pod) for claim in refusal.misplaced):
+        if self._preemption is None or refusal.leftovers:
+            return None
+        if any(_is_idle(claim, pod.pod) for claim in refusal.misplaced):
             return None
         return self._preemption.find(pod, refusal)
 
@@ -79,32 +87,36 @@ class MakingRoom:
             newest = self._claims.get(claim.metadata.name, claim.metadata.namespace)
             if newest is not None and _is_idle(newest, pod.pod):
                 return await self._deallocate(newest)
+        if refusal.leftovers:
+            gone = [await self._delete_leftover(claim) for claim in refusal.leftovers]
+            return Room("deletion of ResourceClaim completed" if all(gone) else "", again=True)
         if sacrifice is None:
-            return NOTHING
-        gone = await asyncio.gather(*(self._evict(each.pod) for each in sacrifice.victims))
-        victims = tuple(victim for victim in gone if victim is not None)
+            waits = self._preemption is not None and self._preemption.waits(pod)
+            return Room(nominated=None if waits else "")
+        left = await asyncio.gather(*(self._evict(each.pod) for each in sacrifice.victims))
         count = len(sacrifice.victims)
         pods = "1 pod" if count == 1 else f"{count} pods"
         return Room(
             f"preemption: {pods} of lower priority must leave node {sacrifice.node_name} first.",
-            victims,
+            tuple([victim.pod for victim, how in zip(sacrifice.victims, left, strict=True) if how]),
             sacrifice.node_name,
             sacrifice.node_name,
+            again=None in left,
         )
 
     async def _deallocate(self, claim: ResourceClaim) -> Room:
         try:
             stored = await self._client.update_status(replace(claim, status=ResourceClaimStatus()))
         except (APIError, TransportError) as error:
-            return Room(f"claim {claim.metadata.name} keeps its devices: {error}")
+            return Room(f"claim {claim.metadata.name} keeps its devices: {error}", again=True)
         self._claims.assume(stored)
         return Room("deallocation of ResourceClaim completed")
 
-    async def _evict(self, victim: Pod) -> Pod | None:
-        """Have a pod go; None if that failed, or it is gone already."""
+    async def _evict(self, victim: Pod) -> bool | None:
+        """Have a pod go: whether it was this that made it go; None if that failed."""
         metadata = victim.metadata
         if metadata.deletion_timestamp is not None:
-            return None
+            return False
         condition = PodCondition(
             type=POD_CONDITION_DISRUPTION_TARGET,
             observed_generation=metadata.generation,
@@ -126,11 +138,11 @@ class MakingRoom:
                 Pod, metadata.name, namespace=metadata.namespace, uid=metadata.uid
             )
         except NotFound:
-            return None
+            return False
         except (APIError, TransportError) as error:
             _log.info("pod %s/%s stays: %s", metadata.namespace, metadata.name, error)
             return None
-        return victim
+        return True
 
 
 def _is_idle(claim: ResourceClaim, pod: Pod) -> bool:

@@ -57,6 +57,13 @@ class Placement:
     special: SpecialClaim | None = None
     special_allocation: AllocationResult | None = None
 
+    @property
+    def special_allocated(self) -> ResourceClaim | None:
+        """The claim behind the extended resources as it will be, but for its name."""
+        if self.special is None or self.special_allocation is None:
+            return None
+        return ClaimPlacement(self.special.claim, self.special_allocation).allocated
+
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
@@ -66,4 +73,5 @@ class Refusal:
     plugins: frozenset[str]  # who refused: whatever changes their mind gives the pod another try
     rejections: Mapping[str, Rejection] = field(default_factory=dict)  # by node
     misplaced: tuple[ResourceClaim, ...] = ()  # claims whose devices are where the pod cannot go
+    leftovers: tuple[ResourceClaim, ...] = ()  # made for the pod by somebody who did not finish
     failed: bool = False  # nobody can say whether it fits: a mistake in the claim, or of ours

@@ -10,7 +10,7 @@ framework.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple, Protocol
 
@@ -38,6 +38,9 @@ __all__ = [
 
 # Pods of one template repeat its selectors; a cluster has a few per workload. Some 500 bytes each.
 REMEMBERED_SELECTORS_MAX: Final = 4096
+
+# How much a required term of a pod that is placed matters to the score of others, as upstream.
+REQUIRED_WEIGHT: Final = 1
 
 _ANY_ADDRESS: Final = "0.0.0.0"  # noqa: S104 - what a port without an address means; nothing binds
 
@@ -156,6 +159,17 @@ class PodInfo:
         selected = tuple(spec.node_selector.items()) if spec.node_selector else ()
         info.placement_key = (spec.node_name, spec.tolerations, selected, required)
         return info
+
+    def repulsions(self) -> Iterator[Leaning]:
+        """What the pod keeps away from its place."""
+        for term in self.anti_affinity_terms:
+            yield Leaning(term, -REQUIRED_WEIGHT)
+
+    def attractions(self) -> Iterator[Leaning]:
+        """What the pod prefers, and what it needed to be near: it will like more of that."""
+        yield from self.leanings
+        for term in self.affinity_terms:
+            yield Leaning(term, REQUIRED_WEIGHT)
 
     def __repr__(self) -> str:
         return f"PodInfo({self.namespace}/{self.name})"

@@ -86,7 +86,7 @@ class Preemption:
 
     def find(self, pod: PodInfo, refusal: Refusal) -> Sacrifice | None:
         """The least that must go for the pod; None if nothing would help, or it may not."""
-        if pod.pod.spec.preemption_policy == NEVER or self._waits(pod):
+        if pod.pod.spec.preemption_policy == NEVER or self.waits(pod):
             return None
         nodes = [
             node
@@ -102,7 +102,7 @@ class Preemption:
                 found.append(sacrifice)
         return min(found, key=lambda each: each.pain, default=None)
 
-    def _waits(self, pod: PodInfo) -> bool:
+    def waits(self, pod: PodInfo) -> bool:
         """Whether pods are on their way out already, from the node that is meant for the pod."""
         node = self._snapshot.nodes.get(pod.pod.status.nominated_node_name)
         return node is not None and any(

@@ -49,7 +49,7 @@ from dray.scheduler.pod_claims import Unresolved, claim_names, resolve
 from dray.scheduler.pod_info import PodInfo
 from dray.scheduler.preemption import Preemption, Sacrifice
 from dray.scheduler.queue import SchedulingQueue
-from dray.scheduler.queued_pod import QueuedPod
+from dray.scheduler.queued_pod import Place, QueuedPod
 from dray.scheduler.reports import Reports
 from dray.scheduler.settings import SchedulerSettings
 from dray.scheduler.snapshot import Snapshot
@@ -100,6 +100,7 @@ class Scheduler:
             settings,
             clock,
         )
+        self._slots = asyncio.Semaphore(settings.bindings_max)
         self._binder = Binder(
             client,
             self._claims,
@@ -107,7 +108,9 @@ class Scheduler:
             clock,
             binding_conditions=self._devices.features.binding_conditions,
             binding_timeout_seconds=settings.binding_timeout_seconds,
-            special_claims=self._extended.store,
+            special_claims=self._extended,
+            slots=self._slots,
+            waited=self._metrics.conditions_waited,
         )
         self._queue = SchedulingQueue(
             clock=clock,
@@ -133,13 +136,14 @@ class Scheduler:
             self._claims,
             preemption if settings.preemption else None,
             clock,
+            self._extended.delete,
             scheduler_name=settings.name,
         )
         self._nominated: dict[str, str] = {}  # by uid: the node where room is being made
         self._assumed: dict[str, Placement] = {}  # by uid: decided, and not heard of yet
-        self._slots = asyncio.Semaphore(settings.bindings_max)
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], tuple[QueuedPod, Placement | None]] = {}
         self._synced = asyncio.Event()
+        self._stopping = False
         informers.of(Namespace).listen(self._hear_namespace)
         informers.of(Node).listen(self._hear_node)
         informers.of(Pod).listen(self._hear_pod)
@@ -154,7 +158,11 @@ class Scheduler:
         await self._synced.wait()
 
     async def run(self) -> None:
-        """Schedule until cancelled. What is being written then is finished first."""
+        """Schedule until cancelled. What is being written then is finished first.
+
+        What waits for drivers is not: the pod's reservations are given back, the devices stay with
+        its claims, and the next scheduler goes on from there.
+        """
         events = asyncio.ensure_future(self._events.run())
         try:
             await self._informers.synced()
@@ -166,6 +174,8 @@ class Scheduler:
                 # Others of this process have their turn, also while there is always a next pod.
                 await asyncio.sleep(0)
         finally:
+            self._stopping = True
+            self._binder.stop()
             if self._tasks:
                 await asyncio.wait(self._tasks)
             events.cancel()
@@ -197,7 +207,7 @@ class Scheduler:
         self._metrics.decided(self._clock.monotonic() - began)
         if isinstance(outcome, Refusal):
             sacrifice = None if outcome.failed else self._making_room.find(info, outcome)
-            self._spawn(self._refuse(queued, info, outcome, sacrifice, began))
+            self._spawn(self._refuse(queued, info, outcome, sacrifice, began), queued)
             return
         self._nominated.pop(info.uid, None)
         self._snapshot.add_pod(info, outcome.node_name)
@@ -206,7 +216,7 @@ class Scheduler:
             if each.allocation is not None:
                 self._claims.reserve(each.allocated)
         self._extended.reserve(outcome)
-        self._spawn(self._bind(queued, outcome, began))
+        self._spawn(self._bind(queued, outcome, began), queued, outcome)
 
     async def _bind(self, queued: QueuedPod, placement: Placement, began: float) -> None:
         pod = placement.pod.pod
@@ -229,15 +239,20 @@ class Scheduler:
         if self._assumed.pop(uid, None) is not None:
             self._snapshot.remove_pod(uid)
         for each in placement.claims:
-            self._claims.release(each.claim)
+            if each.allocation is not None:
+                self._claims.release(each.allocated)
         self._extended.release(placement)
         self._queue.move(ClusterEvent(ASSIGNED_POD, Action.DELETE, placement.pod.pod, None))
 
     async def _failed(self, queued: QueuedPod, pod: Pod, why: str, began: float) -> None:
         self._metrics.attempted("error", self._clock.monotonic() - began)
         _log.info("pod %s/%s: %s", pod.metadata.namespace, pod.metadata.name, why)
+        if self._snapshot.has_pod(queued.uid):
+            self._queue.done(queued)  # somebody else bound it meanwhile
+            return
         self._queue.fail(queued)
-        await self._report(pod, SCHEDULER_ERROR, why)
+        if not self._stopping:
+            await self._report(pod, SCHEDULER_ERROR, why)
 
     async def _refuse(
         self,
@@ -254,13 +269,18 @@ class Scheduler:
         if sacrifice is not None:
             self._nominated[info.uid] = sacrifice.node_name
         room = await self._making_room.make(info, refusal, sacrifice)
+        nominated = room.nominated
+        if nominated == "" and self._nominated.pop(info.uid, None) is None:
+            nominated = None  # it was not we who said so
+        if room.again:
+            self._queue.activate((info.uid,))
         self._queue.reject(queued, refusal.plugins)
         if room.victims:
             self._metrics.preempted(len(room.victims))
         for victim in room.victims:
             self._reports.preempted(victim, info.pod, room.node_name)
         message = f"{refusal.message} {room.message}" if room.message else refusal.message
-        await self._report(info.pod, UNSCHEDULABLE, message, nominated=room.nominated)
+        await self._report(info.pod, UNSCHEDULABLE, message, nominated=nominated)
 
     async def _report(
         self, pod: Pod, reason: str, message: str, *, nominated: str | None = None
@@ -271,16 +291,26 @@ class Scheduler:
             # The next attempt tells again, if the pod is still there.
             _log.debug("pod %s was not told: %s", pod.metadata.name, error)
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def _spawn(
+        self,
+        work: Coroutine[Any, Any, None],
+        queued: QueuedPod,
+        placement: Placement | None = None,
+    ) -> None:
         task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
+        self._tasks[task] = (queued, placement)
         task.add_done_callback(self._ended)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
+        queued, placement = self._tasks.pop(task)
         self._slots.release()
         if not task.cancelled() and (error := task.exception()) is not None:
             _log.error("an attempt ended by a mistake of the scheduler", exc_info=error)
+            if queued.place is Place.IN_FLIGHT:
+                # It must not keep devices, nor the pod, for ever.
+                if placement is not None:
+                    self._take_back(placement)
+                self._queue.fail(queued)
 
     # Hearing -----------------------------------------------------------------------------------
 
@@ -298,12 +328,17 @@ class Scheduler:
             self._queue.move(ClusterEvent(ASSIGNED_POD, Action.DELETE, old, None))
         either = new if new is not None else old
         assert either is not None, "something changed"
-        if new is None:
-            self._nominated.pop(either.metadata.uid, None)
+        uid = either.metadata.uid
+        over = new is None or bool(new.spec.node_name) or new.status.phase in _ENDED
+        if over:
+            self._nominated.pop(uid, None)
+            if self._assumed.pop(uid, None) is not None:
+                # It came and went before it was heard to run.
+                self._snapshot.remove_pod(uid)
+                self._queue.move(ClusterEvent(ASSIGNED_POD, Action.DELETE, either, None))
         if either.spec.scheduler_name != self._settings.name:
             return
-        uid = either.metadata.uid
-        if new is None or new.spec.node_name or new.status.phase in _ENDED:
+        if new is None or over:
             self._queue.delete(either)
         elif uid not in self._assumed or self._queue.get(uid) is not None:
             # Otherwise it is bound, which the watch has yet to say.
@@ -312,6 +347,7 @@ class Scheduler:
     def _hear_running(self, old: Pod | None, new: Pod) -> None:
         uid = new.metadata.uid
         if old is None:
+            self._nominated.pop(uid, None)
             if self._assumed.pop(uid, None) is None:
                 self._queue.delete(new)  # somebody else bound it
             self._snapshot.add_pod(PodInfo.of(new), new.spec.node_name)

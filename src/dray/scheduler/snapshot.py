@@ -20,13 +20,10 @@ from typing import Final, NamedTuple
 from dray.api.core import Namespace, Node
 from dray.scheduler.node_info import NodeInfo
 from dray.scheduler.pod_index import PodIndex
-from dray.scheduler.pod_info import Leaning, PodInfo
+from dray.scheduler.pod_info import PodInfo
 from dray.scheduler.term_index import TermIndex
 
 __all__ = ["Move", "Snapshot"]
-
-# How much a required term of a pod that is placed matters to the score of others, as upstream.
-REQUIRED_WEIGHT: Final = 1
 
 # Whoever counts pods and missed more than this counts them all anew, which takes about as long.
 MOVES_MAX: Final = 1000
@@ -171,9 +168,9 @@ class Snapshot:
         if self._index is not None:
             self._index.add(info, node_name)
         if info.pod.spec.affinity is not None:
-            for leaning in _repulsions(info):
+            for leaning in info.repulsions():
                 self.anti_affinity.add(leaning, node_name)
-            for leaning in _attractions(info):
+            for leaning in info.attractions():
                 self.leanings.add(leaning, node_name)
 
     def _unsettle(self, info: PodInfo, node_name: str) -> None:
@@ -183,18 +180,7 @@ class Snapshot:
         if self._index is not None:
             self._index.remove(info, node_name)
         if info.pod.spec.affinity is not None:
-            for leaning in _repulsions(info):
+            for leaning in info.repulsions():
                 self.anti_affinity.remove(leaning, node_name)
-            for leaning in _attractions(info):
+            for leaning in info.attractions():
                 self.leanings.remove(leaning, node_name)
-
-
-def _repulsions(info: PodInfo) -> Iterable[Leaning]:
-    return (Leaning(term, -REQUIRED_WEIGHT) for term in info.anti_affinity_terms)
-
-
-def _attractions(info: PodInfo) -> Iterable[Leaning]:
-    """What a pod prefers, and what it needed to be near: it will like more of that."""
-    yield from info.leanings
-    for term in info.affinity_terms:
-        yield Leaning(term, REQUIRED_WEIGHT)

@@ -98,9 +98,10 @@ def test_devices_are_taken_from_the_moment_they_are_chosen() -> None:
 def test_what_was_stored_is_known_before_the_watch_says_so_and_counted_once() -> None:
     world = World()
     world.watch.tell(claim(1))
-    world.claims.reserve(claim(1, "gpu-0"))
+    chosen = claim(1, "gpu-0")
+    world.claims.reserve(chosen)
     world.claims.assume(claim(2, "gpu-0"))
-    world.claims.release(claim(2, "gpu-0"))
+    world.claims.release(chosen)
     assert device(world.claims.get("claim", "default")) == "gpu-0"
     assert not world.claims.is_in_flight(claim(1))
     world.watch.tell(claim(2, "gpu-0"))
@@ -121,9 +122,10 @@ def test_an_old_word_of_the_watch_does_not_undo_what_was_stored() -> None:
 def test_what_fell_through_is_given_back_and_others_hear_of_it() -> None:
     world = World()
     world.watch.tell(claim(1))
-    world.claims.reserve(claim(1, "gpu-0"))
+    chosen = claim(1, "gpu-0")
+    world.claims.reserve(chosen)
     world.heard.clear()
-    world.claims.release(claim(1))
+    world.claims.release(chosen)
     assert world.counts.held == {}
     assert world.heard == [("gpu-0", "none")]
 
@@ -149,8 +151,32 @@ def test_a_claim_made_anew_is_another() -> None:
 def test_somebody_elses_allocation_counts_even_while_ours_is_on_its_way() -> None:
     world = World()
     world.watch.tell(claim(1))
-    world.claims.reserve(claim(1, "gpu-0"))
+    chosen = claim(1, "gpu-0")
+    world.claims.reserve(chosen)
     world.watch.tell(claim(2, "gpu-1"))
     assert world.counts.held == {"claim": "gpu-1"}
+    world.claims.release(chosen)
+    assert world.counts.held == {"claim": "gpu-1"}
+
+
+def test_whoever_gives_up_late_does_not_give_up_what_another_pod_has_reserved_since() -> None:
+    world = World()
+    world.watch.tell(claim(1))
+    first = claim(1, "gpu-0")
+    world.claims.reserve(first)
+    world.claims.release(first)
+    second = claim(1, "gpu-1")
+    world.claims.reserve(second)
+    world.claims.release(first)
     world.claims.release(claim(1))
     assert world.counts.held == {"claim": "gpu-1"}
+    assert world.claims.is_in_flight(second)
+
+
+def test_devices_that_another_claim_has_by_now_did_not_become_free() -> None:
+    world = World()
+    chosen = claim(1, "gpu-0")
+    world.claims.reserve(chosen)
+    world.claims.release(chosen, elsewhere=True)
+    assert world.counts.held == {}
+    assert world.heard == []

@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
+from dray.scheduler.counted import Counting
 from dray.scheduler.node_info import NodeInfo
 from dray.scheduler.pod_info import PodInfo
 from dray.scheduler.snapshot import Snapshot
@@ -37,10 +38,10 @@ class Attempt(NamedTuple):
 Test = Callable[[NodeInfo], Rejection | None]
 
 
-class CountingTest(ABC):
+class CountingTest(Counting):
     """A test that looks at more nodes than the one it is asked about: it has counted pods.
 
-    What it counted can be told of pods that come and go in thought, on a copy of the test.
+    What it counted may be shared; what might be is played with on a copy.
     """
 
     __slots__ = ()
@@ -50,12 +51,6 @@ class CountingTest(ABC):
 
     @abstractmethod
     def copy(self) -> CountingTest: ...
-
-    @abstractmethod
-    def add_pod(self, info: PodInfo, node: NodeInfo) -> None: ...
-
-    @abstractmethod
-    def remove_pod(self, info: PodInfo, node: NodeInfo) -> None: ...
 
 
 class Filter(Protocol):

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from dray.scheduler.filters.counted_tests import CountedTests
+from dray.scheduler.counted import Counted
 from dray.scheduler.filters.filter import Attempt, CountingTest, Rejection, Test
 from dray.scheduler.node_info import NodeInfo
 from dray.scheduler.pod_index import PodGroup
@@ -44,7 +44,7 @@ class InterPodAffinity:
     static: Final = False
 
     def __init__(self) -> None:
-        self._counted = CountedTests()
+        self._counted: Counted[_Test] = Counted()
 
     def prepare(self, attempt: Attempt) -> Test | None:
         pod, snapshot = attempt.pod, attempt.snapshot
@@ -56,9 +56,7 @@ class InterPodAffinity:
         known = self._counted.recall(shape, snapshot)
         if known is not None:
             return known
-        test = _count(pod, snapshot, refusing)
-        self._counted.keep(shape, snapshot, test)
-        return test
+        return self._counted.keep(shape, snapshot, _count(pod, snapshot, refusing))
 
 
 class TopologyCounts(dict[str, dict[str, int]]):

@@ -25,7 +25,7 @@ from dray.api.core import (
     TopologySpreadConstraint,
 )
 from dray.api.labels import Selector
-from dray.scheduler.filters.counted_tests import CountedTests
+from dray.scheduler.counted import Counted
 from dray.scheduler.filters.filter import Attempt, CountingTest, Rejection, Test
 from dray.scheduler.filters.node_affinity import RequiredNodes
 from dray.scheduler.node_info import NodeInfo
@@ -33,7 +33,7 @@ from dray.scheduler.pod_info import PodInfo, read_selector
 from dray.scheduler.snapshot import Snapshot
 from dray.scheduler.tolerations import untolerated
 
-__all__ = ["Constraint", "EligibleNodes", "PodTopologySpread", "count_pods", "read_constraints"]
+__all__ = ["Constraint", "EligibleNodes", "PodTopologySpread", "Tally", "read_constraints"]
 
 _UNEVEN: Final = Rejection(
     "PodTopologySpread", ("node(s) didn't match pod topology spread constraints",), resolvable=True
@@ -75,7 +75,7 @@ class PodTopologySpread:
 
     def __init__(self) -> None:
         self._eligible = EligibleNodes()
-        self._counted = CountedTests()
+        self._counted: Counted[_Test] = Counted()
 
     def prepare(self, attempt: Attempt) -> Test | None:
         pod, snapshot = attempt.pod, attempt.snapshot
@@ -90,14 +90,12 @@ class PodTopologySpread:
         if known is not None:
             return known
         tallies = [
-            _Tally(each, nodes, count_pods(pod.namespace, each, nodes, snapshot), own=one)
+            Tally(each, nodes, count_pods(pod.namespace, each, nodes, snapshot), own=one)
             for each, nodes, one in zip(
                 constraints, self._eligible.of(pod, constraints, snapshot), own, strict=True
             )
         ]
-        test = _Test(pod.namespace, tallies)
-        self._counted.keep(shape, snapshot, test)
-        return test
+        return self._counted.keep(shape, snapshot, _Test(pod.namespace, tallies))
 
 
 class EligibleNodes:
@@ -191,7 +189,7 @@ def count_pods(
     return counts
 
 
-class _Tally:
+class Tally:
     """One constraint, and how it stands."""
 
     __slots__ = ("_counts", "_minimum", "_own", "constraint", "eligible")
@@ -211,9 +209,9 @@ class _Tally:
         self._own = own  # how much the pod itself adds: nothing, if the selector does not mean it
         self._minimum = minimum
 
-    def copy(self) -> _Tally:
+    def copy(self) -> Tally:
         counts = self._counts.copy()
-        return _Tally(self.constraint, self.eligible, counts, own=self._own, minimum=self._minimum)
+        return Tally(self.constraint, self.eligible, counts, own=self._own, minimum=self._minimum)
 
     def accepts(self, value: str) -> bool:
         """Whether one more pod where the label has this value keeps within the skew."""
@@ -239,7 +237,7 @@ class _Tally:
 class _Test(CountingTest):
     __slots__ = ("_namespace", "_tallies")
 
-    def __init__(self, namespace: str, tallies: list[_Tally]) -> None:
+    def __init__(self, namespace: str, tallies: list[Tally]) -> None:
         self._namespace = namespace
         self._tallies = tallies
 
