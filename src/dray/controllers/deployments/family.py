@@ -70,11 +70,15 @@ class Family:
         """Those that are to have pods."""
         return [each for each in self.all if replicas_of(each) > 0]
 
+    def with_new(self, new: ReplicaSet) -> Family:
+        """The family with another newest member."""
+        return Family(new, self.old)
+
     def with_changed(self, changed: ReplicaSet) -> Family:
         """The family with one as it has become."""
         uid = changed.metadata.uid
         if self.new is not None and self.new.metadata.uid == uid:
-            return replace_new(self, changed)
+            return self.with_new(changed)
         return Family(
             self.new, [changed if each.metadata.uid == uid else each for each in self.old]
         )
@@ -82,11 +86,6 @@ class Family:
     def next_revision(self) -> int:
         """The one that a template is of that none of the former had."""
         return max((revision_of(each) for each in self.old), default=0) + 1
-
-
-def replace_new(family: Family, new: ReplicaSet) -> Family:
-    """The family with another newest member."""
-    return Family(new, family.old)
 
 
 def family_of(deployment: Deployment, replica_sets: Iterable[ReplicaSet]) -> Family:

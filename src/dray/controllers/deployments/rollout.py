@@ -20,7 +20,6 @@ from dray.controllers.deployments.family import (
     REVISION,
     Family,
     new_annotations,
-    replace_new,
     replicas_of,
     revision_of,
     same_template,
@@ -99,7 +98,7 @@ class Rollout:
                 metadata=replace(new.metadata, annotations=annotations),
                 spec=replace(new.spec, min_ready_seconds=seconds),
             )
-            self.family = replace_new(self.family, await self._update(new))
+            self.family = self.family.with_new(await self._update(new))
         if has_deadline(self.deployment) and self._progress() is None:
             message = f'Found new replica set "{new.metadata.name}"'
             self._tell("True", "FoundNewReplicaSet", message)
@@ -128,7 +127,7 @@ class Rollout:
                 self._say_scaled(new, 0, size)
             if has_deadline(self.deployment):
                 self._tell("True", "NewReplicaSetCreated", f'Created new replica set "{name}"')
-        self.family = replace_new(self.family, new)
+        self.family = self.family.with_new(new)
         self._revise(new)
 
     async def scale(self, sizes: Sizes) -> None:
