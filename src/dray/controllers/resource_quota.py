@@ -34,7 +34,7 @@ from dray.client import Informer
 from dray.controllers.by_namespace import in_namespace, index_by_namespace
 from dray.controllers.custom_kinds import defined_kind
 from dray.controllers.reconciler import DONE, Context, Key, Reconciler, Result
-from dray.errors import NotFound
+from dray.errors import Conflict, NotFound
 
 __all__ = ["ResourceQuotaController"]
 
@@ -49,6 +49,9 @@ COUNTING_SHARE: Final = 20
 
 # By then, views have whatever was charged for when they were counted.
 CONFIRM_SECONDS: Final = 1.0
+
+# How often in a row a quota is written that somebody else writes, too.
+TRIES_MAX: Final = 3
 
 _ZERO: Final = Quantity.from_int(0)
 
@@ -88,6 +91,29 @@ class ResourceQuotaController(Reconciler):
         if quota is None:
             self._counting_seconds.pop(key, None)
             return DONE
+        try:
+            for _try in range(TRIES_MAX):
+                try:
+                    return await self._settle(key, quota)
+                except Conflict:
+                    # The server charges this very quota for what is being created. What is newest
+                    # may be written before the next charge.
+                    quota = await self.context.client.get(
+                        ResourceQuota, key.name, namespace=key.namespace
+                    )
+        except NotFound:
+            return DONE
+        # A busy namespace is no failure, after which one would wait longer and longer.
+        return Result(self._pause_seconds(key))
+
+    async def run(self) -> None:
+        while True:
+            await self.context.clock.sleep(self._resync_seconds)
+            for quota in self._quotas.values():
+                self.queue.add(Key.of(quota))
+
+    async def _settle(self, key: Key, quota: ResourceQuota) -> Result:
+        """Count, and write what has changed. Raises Conflict."""
         began = self.context.clock.monotonic()
         hard = quota.spec.hard
         counted = {**quota.status.used, **await self._count(quota)}
@@ -96,17 +122,8 @@ class ResourceQuotaController(Reconciler):
         if quota.status.hard == hard and quota.status.used == used:
             return DONE
         status = replace(quota.status, hard=hard, used=used)
-        try:
-            await self.context.client.update_status(replace(quota, status=status))
-        except NotFound:
-            return DONE
+        await self.context.client.update_status(replace(quota, status=status))
         return Result(CONFIRM_SECONDS)
-
-    async def run(self) -> None:
-        while True:
-            await self.context.clock.sleep(self._resync_seconds)
-            for quota in self._quotas.values():
-                self.queue.add(Key.of(quota))
 
     # What is heard -----------------------------------------------------------------------------
 
@@ -137,8 +154,11 @@ class ResourceQuotaController(Reconciler):
     def _replenish(self, namespace: str) -> None:
         for quota in in_namespace(self._quotas, namespace):
             key = Key.of(quota)
-            seconds = self._counting_seconds.get(key, 0.0) * COUNTING_SHARE
-            self.queue.add_after(key, max(seconds, REPLENISH_SECONDS))
+            self.queue.add_after(key, self._pause_seconds(key))
+
+    def _pause_seconds(self, key: Key) -> float:
+        """How long to wait for more to happen before counting."""
+        return max(self._counting_seconds.get(key, 0.0) * COUNTING_SHARE, REPLENISH_SECONDS)
 
     # Counting ----------------------------------------------------------------------------------
 

@@ -216,3 +216,24 @@ def test_pods_of_namespaces_without_quotas_cost_nothing() -> None:
             assert stage.controllers.reconcilers[0].queue.added_count == 0
 
     asyncio.run(scenario())
+
+
+def test_a_quota_that_is_charged_meanwhile_is_counted_all_the_same() -> None:
+    async def scenario() -> None:
+        async with Stage(NAME) as stage:
+            await add_quota(stage, {"pods": "100"})
+            await add_pod(stage, "gone")
+            await stage.client.delete(Pod, "gone", namespace="default")
+            await stage.settle()
+            # Others are created while the count is due.
+            creating = [
+                asyncio.ensure_future(add_pod(stage, f"pod-{number}")) for number in range(20)
+            ]
+            stage.clock.advance(0.3)
+            await asyncio.gather(*creating)
+            await stage.pass_time(3, steps=10)
+            assert await used(stage) == {"pods": "20"}
+            queue = stage.controllers.reconcilers[0].queue
+            assert queue.retried_count == 0
+
+    asyncio.run(scenario())

@@ -18,10 +18,11 @@ from dray.api.apiextensions import CustomResourceDefinition
 from dray.api.core import Event
 from dray.api.meta import Object, OwnerReference
 from dray.api.resource import ResourcePoolStatusRequest
-from dray.api.scheme import kinds
+from dray.api.scheme import Kind, kinds
 from dray.client import Informer
 from dray.controllers.custom_kinds import CustomKind, defined_kind
 from dray.controllers.reconciler import Context, Key
+from dray.errors import APIError, NotFound, TransportError
 
 __all__ = ["View", "Views"]
 
@@ -57,15 +58,8 @@ class Views:
         self._custom: dict[str, CustomKind] = {}  # by the name of the definition
         self._asked = asyncio.Event()
         for kind in kinds():
-            type_ = kind.hub.type
-            if type_ in _LEFT_OUT:
-                continue
-            resource = f"{kind.plural}.{kind.group}" if kind.group else kind.plural
-            shared = type_ not in _OPTIONAL
-            objects = context.informers.of(type_) if shared else self._informer(type_)
-            view = View(resource, type_, kind.namespaced, objects)
-            versions = [kind.api_version(version.name) for version in kind.versions]
-            self._add(view, [(version, kind.name) for version in versions], own=not shared)
+            if kind.hub.type not in (*_LEFT_OUT, *_OPTIONAL):
+                self._add_kind(kind, context.informers.of(kind.hub.type), own=False)
 
     def listen(self, listener: Listener) -> None:
         """Have one listener told of every change in any of the views."""
@@ -91,6 +85,9 @@ class Views:
 
     async def run(self) -> None:
         """Keep the views up to date that are ours alone."""
+        for kind in kinds():
+            if kind.hub.type in _OPTIONAL and await self._is_served(kind.hub.type):
+                self._tell_of(self._add_kind(kind, self._informer(kind.hub.type), own=True))
         running: dict[str, tuple[View, asyncio.Task[None]]] = {}
         try:
             while True:
@@ -99,9 +96,12 @@ class Views:
                     if self._own.get(resource) is not view:
                         task.cancel()
                         del running[resource]
+                    elif task.done():
+                        task.result()  # only a mistake ends it
                 for resource, view in self._own.items():
                     if resource not in running:
                         task = asyncio.ensure_future(view.objects.run())
+                        task.add_done_callback(lambda _task: self._asked.set())
                         running[resource] = (view, task)
                 await self._asked.wait()
         finally:
@@ -113,6 +113,22 @@ class Views:
     def _informer(self, type_: type[Object]) -> Informer[Any]:
         context = self._context
         return Informer(context.client, type_, clock=context.clock, entropy=context.entropy)
+
+    async def _is_served(self, type_: type[Object]) -> bool:
+        try:
+            await self._context.client.list(type_, page_size=1)
+        except NotFound:
+            return False
+        except (APIError, TransportError):
+            return True  # the view asks again until there is an answer
+        return True
+
+    def _add_kind(self, kind: Kind, objects: Informer[Any], *, own: bool) -> View:
+        resource = f"{kind.plural}.{kind.group}" if kind.group else kind.plural
+        view = View(resource, kind.hub.type, kind.namespaced, objects)
+        versions = [kind.api_version(version.name) for version in kind.versions]
+        self._add(view, [(version, kind.name) for version in versions], own=own)
+        return view
 
     def _add(self, view: View, names: list[tuple[str, str]], *, own: bool) -> None:
         self._views[view.resource] = view

@@ -6,12 +6,13 @@ import asyncio
 
 from dray.api.apiextensions import CustomResourceDefinition
 from dray.api.apps import ReplicaSet
-from dray.api.features import DEFAULT_GATES
+from dray.api.features import DEFAULT_GATES, FeatureGates
 from dray.api.meta import Object, OwnerReference
 from dray.client import EventRecorder
 from dray.controllers.garbage_collection.views import View, Views
 from dray.controllers.reconciler import Context, Key
 from dray.entropy import SeededEntropy
+from dray.testing.cluster import Cluster
 from tests.unit.controllers.custom_resources import animal, define_animals
 from tests.unit.controllers.stage import Stage
 
@@ -91,3 +92,24 @@ def test_a_kind_that_is_defined_comes_and_goes_with_its_definition() -> None:
             assert views.of_reference(named) is None
 
     asyncio.run(scenario())
+
+
+def test_a_kind_that_the_server_may_lack_is_watched_if_it_is_served() -> None:
+    async def scenario(served: bool) -> None:
+        stage = Stage()
+        if served:
+            stage.cluster = Cluster(
+                clock=stage.clock,
+                gates=FeatureGates.parse("DRAResourcePoolStatus=true"),
+                versions=lambda *_version: True,
+            )
+        async with stage:
+            views = views_of(stage)
+            views.listen(lambda *_change: None)
+            stage.start(views.run())
+            await stage.settle()
+            resource = "resourcepoolstatusrequests.resource.k8s.io"
+            assert (views.of(resource) is not None) is served
+
+    for served in (False, True):
+        asyncio.run(scenario(served))
