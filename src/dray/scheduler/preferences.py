@@ -26,16 +26,13 @@ from dray.api.core import (
 )
 from dray.api.node_matching import node_matches
 from dray.errors import AllocationError
-from dray.scheduler.filters.inter_pod_affinity import TopologyCounts, groups_of
-from dray.scheduler.filters.pod_topology_spread import (
-    EligibleNodes,
-    count_pods,
-    read_constraints,
-)
+from dray.scheduler.counted import Counted, Counting
 from dray.scheduler.node_info import NodeInfo
 from dray.scheduler.pod_info import PodInfo
 from dray.scheduler.snapshot import Snapshot
+from dray.scheduler.spread import Constraint, EligibleNodes, Tally, read_constraints
 from dray.scheduler.tolerations import tolerated
+from dray.scheduler.topology_counts import TopologyCounts, groups_of
 
 __all__ = ["Preferences"]
 
@@ -56,6 +53,8 @@ class Preferences:
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
         self._eligible = EligibleNodes()
+        self._crowds: Counted[_Crowds] = Counted()
+        self._leanings: Counted[_Leanings] = Counted()
 
     def points(self, pod: PodInfo, nodes: Sequence[NodeInfo]) -> Mapping[str, int]:
         """What speaks for each of the nodes, by name; nothing, if nobody has a wish."""
@@ -82,23 +81,21 @@ class Preferences:
         constraints = read_constraints(pod, SCHEDULE_ANYWAY)
         if not constraints:
             return None
+        shape = (pod.namespace, pod.placement_key, constraints)
+        crowds = self._crowds.recall(shape, self._snapshot)
+        if crowds is None:
+            crowds = self._crowds.keep(shape, self._snapshot, self._count(pod, constraints))
         # A node without one of the labels has no place in the picture, and gets no points.
         placed = [node for node in nodes if all(each.key in node.labels for each in constraints)]
-        eligible = self._eligible.of(pod, constraints, self._snapshot)
-        crowds = dict.fromkeys((node.name for node in placed), 0.0)
-        for constraint, counted in zip(constraints, eligible, strict=True):
-            if constraint.key == _HOSTNAME:
-                # On a host only its own pods matter, whatever says which nodes count.
-                values = {node.name: node.name for node in placed}
-                counts = count_pods(pod.namespace, constraint, values, self._snapshot)
-            else:
-                values = {node.name: node.labels[constraint.key] for node in placed}
-                counts = count_pods(pod.namespace, constraint, counted, self._snapshot)
+        totals = dict.fromkeys((node.name for node in placed), 0.0)
+        for tally in crowds.tallies:
+            constraint = tally.constraint
+            values = {node.name: _place(node, constraint.key) for node in placed}
             # Where a label has many values, one pod more or less weighs more.
             weight = log(len(set(values.values())) + 2)
             for name, value in values.items():
-                crowds[name] += counts.get(value, 0) * weight + constraint.skew_max - 1
-        rounded = {name: floor(crowd + 0.5) for name, crowd in crowds.items()}
+                totals[name] += tally.count(value) * weight + constraint.skew_max - 1
+        rounded = {name: floor(total + 0.5) for name, total in totals.items()}
         least, most = min(rounded.values(), default=0), max(rounded.values(), default=0)
         return [
             0
@@ -109,23 +106,85 @@ class Preferences:
             for node in nodes
         ]
 
+    def _count(self, pod: PodInfo, constraints: tuple[Constraint, ...]) -> _Crowds:
+        snapshot = self._snapshot
+        hosts = {name: name for name in snapshot.nodes}
+        eligible = self._eligible.of(pod, constraints, snapshot)
+        return _Crowds(
+            [
+                # On a host only its own pods matter, whatever says which nodes count.
+                Tally.of(pod.namespace, each, hosts if each.key == _HOSTNAME else counted, snapshot)
+                for each, counted in zip(constraints, eligible, strict=True)
+            ]
+        )
+
     def _pod_affinity_points(self, pod: PodInfo, nodes: Sequence[NodeInfo]) -> list[int] | None:
         snapshot = self._snapshot
         if not pod.leanings and not len(snapshot.leanings):
             return None
-        counts = TopologyCounts()
-        for term, weight in pod.leanings:
-            for group in groups_of(term, snapshot):
-                counts.count(term.topology_key, group.counts, snapshot.nodes, weight)
-        for (term, weight), holders in snapshot.leanings.meaning(pod, snapshot.namespaces):
-            counts.count(term.topology_key, holders, snapshot.nodes, weight)
-        if not counts:
+        shape = (pod.namespace, frozenset(pod.labels.items()), pod.leanings)
+        leanings = self._leanings.recall(shape, snapshot)
+        if leanings is None:
+            leanings = self._leanings.keep(shape, snapshot, _Leanings(pod, snapshot))
+        if not leanings.counts:
             return None
-        totals = [counts.total(node.labels) for node in nodes]
+        totals = [leanings.counts.total(node.labels) for node in nodes]
         least, most = min(totals, default=0), max(totals, default=0)
         if least == most:
             return None
         return [int(POINTS_MAX * ((total - least) / (most - least))) for total in totals]
+
+
+class _Crowds(Counting):
+    """The pods that constraints count, for each of them."""
+
+    __slots__ = ("tallies",)
+
+    def __init__(self, tallies: Sequence[Tally]) -> None:
+        self.tallies = tallies
+
+    def add_pod(self, info: PodInfo, node: NodeInfo) -> None:
+        for tally in self.tallies:
+            tally.add_pod(info, node)
+
+    def remove_pod(self, info: PodInfo, node: NodeInfo) -> None:
+        for tally in self.tallies:
+            tally.remove_pod(info, node)
+
+
+class _Leanings(Counting):
+    """The weights of all leanings, of the pod for others and of others for the pod, by place."""
+
+    __slots__ = ("_pod", "_snapshot", "counts")
+
+    def __init__(self, pod: PodInfo, snapshot: Snapshot) -> None:
+        self._pod = pod
+        self._snapshot = snapshot
+        self.counts = TopologyCounts()
+        for term, weight in pod.leanings:
+            for group in groups_of(term, snapshot):
+                self.counts.count(term.topology_key, group.counts, snapshot.nodes, weight)
+        for (term, weight), holders in snapshot.leanings.meaning(pod, snapshot.namespaces):
+            self.counts.count(term.topology_key, holders, snapshot.nodes, weight)
+
+    def add_pod(self, info: PodInfo, node: NodeInfo) -> None:
+        self._change(info, node, 1)
+
+    def remove_pod(self, info: PodInfo, node: NodeInfo) -> None:
+        self._change(info, node, -1)
+
+    def _change(self, info: PodInfo, node: NodeInfo, by: int) -> None:
+        namespaces = self._snapshot.namespaces
+        for term, weight in self._pod.leanings:
+            if term.matches(info, namespaces):
+                self.counts.on(node, by * weight, (term,))
+        for term, weight in info.attractions():
+            if term.matches(self._pod, namespaces):
+                self.counts.on(node, by * weight, (term,))
+
+
+def _place(node: NodeInfo, key: str) -> str:
+    return node.name if key == _HOSTNAME else node.labels[key]
 
 
 def _unwelcome_taints(pod: PodInfo, node: NodeInfo) -> int:
