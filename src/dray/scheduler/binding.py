@@ -320,9 +320,7 @@ class Binder:
                 try:
                     await self._pause(error)
                 except TransportError:
-                    raise _InDoubtError(
-                        f"nobody knows whether the pod is bound: {error}"
-                    ) from error
+                    raise _InDoubtError(error) from error
             except Conflict:
                 if not lost or not await self._is_bound(pod, node_name):
                     raise

@@ -25,6 +25,7 @@ from dray.api.resource import (
     DeviceClaim,
     DeviceClass,
     DeviceClassSpec,
+    DeviceConstraint,
     DeviceRequest,
     DeviceSelector,
     ExactDeviceRequest,
@@ -107,16 +108,26 @@ class SchedulerStage(Stage):
         await self.settle()
         return node
 
-    async def add_slice(self, node: str, devices: Sequence[Device]) -> ResourceSlice:
-        """Devices of a node."""
+    async def add_slice(
+        self,
+        node: str,
+        devices: Sequence[Device] = (),
+        *,
+        number: int = 1,
+        count: int = 1,
+        **spec: Any,
+    ) -> ResourceSlice:
+        """Devices of a node, in one of so many slices."""
+        if not spec.get("shared_counters"):
+            spec["devices"] = tuple(devices)
         return await self.client.create(
             ResourceSlice(
-                metadata=ObjectMeta(name=f"{node}-{DRIVER}"),
+                metadata=ObjectMeta(name=f"{node}-{DRIVER}-{number}"),
                 spec=ResourceSliceSpec(
                     driver=DRIVER,
-                    pool=ResourcePool(name=node, generation=1, resource_slice_count=1),
+                    pool=ResourcePool(name=node, generation=1, resource_slice_count=count),
                     node_name=node,
-                    devices=tuple(devices),
+                    **spec,
                 ),
             )
         )
@@ -131,9 +142,13 @@ class SchedulerStage(Stage):
             )
         )
 
-    async def add_template(self, name: str, *wanted: DeviceRequest) -> ResourceClaimTemplate:
+    async def add_template(
+        self, name: str, *wanted: DeviceRequest, constraints: Sequence[DeviceConstraint] = ()
+    ) -> ResourceClaimTemplate:
         """A template of claims; without requests, for one device."""
-        spec = ResourceClaimSpec(devices=DeviceClaim(requests=wanted or (one_device(),)))
+        spec = ResourceClaimSpec(
+            devices=DeviceClaim(requests=wanted or (one_device(),), constraints=tuple(constraints))
+        )
         return await self.client.create(
             ResourceClaimTemplate(
                 metadata=ObjectMeta(name=name, namespace="default"),
@@ -141,11 +156,13 @@ class SchedulerStage(Stage):
             )
         )
 
-    async def add_claim(self, name: str, *wanted: DeviceRequest) -> ResourceClaim:
+    async def add_claim(
+        self, name: str, *wanted: DeviceRequest, namespace: str = "default"
+    ) -> ResourceClaim:
         """A claim that pods can share; without requests, for one device."""
         spec = ResourceClaimSpec(devices=DeviceClaim(requests=wanted or (one_device(),)))
         return await self.client.create(
-            ResourceClaim(metadata=ObjectMeta(name=name, namespace="default"), spec=spec)
+            ResourceClaim(metadata=ObjectMeta(name=name, namespace=namespace), spec=spec)
         )
 
     async def add_pod(
@@ -154,22 +171,24 @@ class SchedulerStage(Stage):
         *,
         template: str = "",
         claim: str = "",
+        claims: Sequence[str] = (),
+        namespace: str = "default",
         resources: Mapping[str, str] | None = None,
         settle: bool = True,
         labels: Mapping[str, str] | None = None,
         **spec: Any,
     ) -> Pod:
-        """A pod with at most one claim."""
-        claims: tuple[PodResourceClaim, ...] = ()
+        """A pod with a claim from a template, or with claims that are there."""
+        named = [PodResourceClaim(name=one, resource_claim_name=one) for one in claims]
+        if claim:
+            named.append(PodResourceClaim(name="gpu", resource_claim_name=claim))
         if template:
-            claims = (PodResourceClaim(name="gpu", resource_claim_template_name=template),)
-        elif claim:
-            claims = (PodResourceClaim(name="gpu", resource_claim_name=claim),)
+            named.append(PodResourceClaim(name="gpu", resource_claim_template_name=template))
         main = Container(
             name="main",
             image="registry.example/main:1",
             resources=ResourceRequirements(
-                claims=tuple(ContainerClaim(name=each.name) for each in claims),
+                claims=tuple(ContainerClaim(name=each.name) for each in named),
                 requests=requests(resources),
                 limits=requests(
                     {key: value for key, value in (resources or {}).items() if "/" in key}
@@ -178,8 +197,8 @@ class SchedulerStage(Stage):
         )
         pod = await self.client.create(
             Pod(
-                metadata=ObjectMeta(name=name, namespace="default", labels=dict(labels or {})),
-                spec=PodSpec(containers=(main,), resource_claims=claims, **spec),
+                metadata=ObjectMeta(name=name, namespace=namespace, labels=dict(labels or {})),
+                spec=PodSpec(containers=(main,), resource_claims=tuple(named), **spec),
             )
         )
         if settle:
