@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
@@ -62,6 +63,9 @@ def test_a_command_dies_with_its_container() -> None:
                 while container_id not in here.runtime._sessions:
                     await asyncio.sleep(0)
                 (session,) = here.runtime._sessions[container_id]
+                command = Path(f"/proc/{session._process.pid}/cmdline")
+                while not command.read_bytes().startswith(b"sleep"):
+                    await asyncio.sleep(0)  # until then there is no command that could die
                 await here.runtime.stop_container(container_id, 0)
                 assert (await running).exit_code == 137
                 await gone(session._process.pid)
