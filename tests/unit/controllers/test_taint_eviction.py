@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from dray.api.core import Container, Event, Node, Pod, PodSpec, Taint, Toleration
+from dray.api.wire import Time
 from dray.errors import NotFound
 from tests.unit.controllers.stage import Stage
 
@@ -145,5 +146,29 @@ def test_pods_on_untainted_nodes_cost_nothing() -> None:
             await add_pod(stage, "web")
             await stage.settle()
             assert stage.controllers.reconcilers[0].queue.added_count == 0
+
+    asyncio.run(scenario())
+
+
+def test_pods_leave_a_node_that_fell_silent_after_five_minutes() -> None:
+    async def scenario() -> None:
+        async with Stage("node-lifecycle-controller", NAME) as stage:
+            for name in ("n1", "n2"):
+                await stage.cluster.add_node(name)
+            await add_pod(stage, "web")
+
+            async def pass_time(seconds: int) -> None:
+                for _ in range(seconds // 5):
+                    now = {"lastHeartbeatTime": Time(stage.clock.now())}
+                    ready = {"type": "Ready", "status": "True", **now}
+                    patch = {"status": {"conditions": [ready]}}
+                    await stage.client.patch(Node, "n2", patch, subresource="status")
+                    await stage.pass_time(5)
+
+            await pass_time(60)  # for it to be noticed
+            await pass_time(295)
+            assert await leaving(stage) == []
+            await pass_time(5)
+            assert await leaving(stage) == ["web"]
 
     asyncio.run(scenario())
