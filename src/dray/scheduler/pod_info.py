@@ -24,6 +24,7 @@ from dray.api.core import (
 from dray.api.labels import Selector
 from dray.api.meta import LabelSelector, LabelSelectorRequirement
 from dray.api.pod_resources import is_sidecar
+from dray.errors import ParseError
 from dray.scheduler.pod_amounts import requested_amounts, scored_amounts, whole_units
 
 __all__ = [
@@ -244,7 +245,11 @@ def _read_term(term: PodAffinityTerm, namespace: str) -> AffinityTerm:
 
 
 def read_selector(selector: LabelSelector | None) -> Selector:
-    """The selector of a field; an absent one selects nothing, an empty one everything."""
+    """The selector of a field; an empty one selects everything.
+
+    An absent one selects nothing, and so does one that cannot be read, which only a server that
+    does not check pods lets pass: other pods must not suffer from it.
+    """
     if selector is None:
         return Selector.nothing()
     return _read_selector(tuple(selector.match_labels.items()), selector.match_expressions)
@@ -254,6 +259,9 @@ def read_selector(selector: LabelSelector | None) -> Selector:
 def _read_selector(
     match_labels: tuple[tuple[str, str], ...], expressions: tuple[LabelSelectorRequirement, ...]
 ) -> Selector:
-    return Selector.from_label_selector(
-        dict(match_labels), ((each.key, each.operator, each.values) for each in expressions)
-    )
+    try:
+        return Selector.from_label_selector(
+            dict(match_labels), ((each.key, each.operator, each.values) for each in expressions)
+        )
+    except ParseError:
+        return Selector.nothing()

@@ -66,7 +66,7 @@ def groups_of(term: AffinityTerm, snapshot: Snapshot) -> Iterator[PodGroup]:
     """The pods a term means."""
     index = snapshot.index
     if not term.namespace_selector.selectable:
-        for namespace in term.namespaces:
+        for namespace in sorted(term.namespaces):
             yield from index.select(namespace, term.selector)
         return
     for namespace in index.namespaces():

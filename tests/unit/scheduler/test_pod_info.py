@@ -14,8 +14,8 @@ from dray.api.core import (
     PodAntiAffinity,
     Toleration,
 )
-from dray.api.meta import LabelSelector
-from dray.scheduler.pod_info import HostPort, PodInfo
+from dray.api.meta import LabelSelector, LabelSelectorRequirement
+from dray.scheduler.pod_info import HostPort, PodInfo, read_selector
 from tests.unit.scheduler.builders import container, info, pod
 
 
@@ -66,3 +66,11 @@ def test_terms_of_one_template_are_equal() -> None:
 
     assert apart("a").anti_affinity_terms == apart("b").anti_affinity_terms
     assert len({*apart("a").anti_affinity_terms, *apart("b").anti_affinity_terms}) == 1
+
+
+def test_a_selector_that_cannot_be_read_selects_nothing() -> None:
+    odd = LabelSelectorRequirement(key="app", operator="?")
+    unreadable = read_selector(LabelSelector(match_expressions=(odd,)))
+    assert not unreadable.matches({"app": "web"})
+    assert not read_selector(None).matches({})
+    assert read_selector(LabelSelector()).matches({})

@@ -5,8 +5,8 @@ pod's affinity at once, pods that match any term of its anti-affinity, and pods 
 means this pod. A pod that is the first of its kind may be anywhere if it matches its own terms,
 for else such pods could never begin.
 
-Of the three, only being far can be helped by other pods leaving. Terminating pods count: they are
-still there. Upstream counterpart: the plugin of the same name.
+Other pods that leave can help against all but the first. Terminating pods count: they are still
+there. Upstream counterpart: the plugin of the same name.
 """
 
 from __future__ import annotations
