@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 
@@ -34,6 +35,7 @@ from dray.cli.up import command as up_command
 from dray.client import _event_writer, _leader_election, _work_queue
 from dray.drivers.host import read_config
 from dray.drivers.simulated import FaultKind, read_fleet
+from dray.drivers.simulated.gpu_config import GpuConfig
 from dray.entropy import SeededEntropy
 from dray.http.limits import Limits
 from dray.sdk import Settings, serve
@@ -273,8 +275,9 @@ def test_every_flag_of_a_driver_is_documented(capsys: pytest.CaptureFixture[str]
 
 def test_the_configurations_of_drivers_are_read_as_they_are_shown() -> None:
     page = (ROOT / "docs" / "reference" / "drivers.md").read_text()
-    fleet, host = [body for language, body in FENCE.findall(page) if language == "yaml"]
+    fleet, gpu, host = [body for language, body in FENCE.findall(page) if language == "yaml"]
     assert len(read_fleet(fleet).inventory("gpu-1").devices()) == 40
+    assert msgspec.convert(yaml.safe_load(gpu), GpuConfig).power_limit_watts == 250
     assert read_config(host).driver == "cameras.example.com"
 
 

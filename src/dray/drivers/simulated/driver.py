@@ -18,6 +18,7 @@ from typing import Final
 from dray.drivers.simulated.control import SOCKET_NAME, controlled
 from dray.drivers.simulated.faults import ErrorClass, Fault, FaultKind, Faults, Operation
 from dray.drivers.simulated.fleet import Fleet, Model
+from dray.drivers.simulated.gpu_config import gpu_config
 from dray.sdk import (
     ClaimedDevice,
     DeviceFailed,
@@ -116,6 +117,7 @@ class SimulatedDriver(Driver):
 
     async def prepare(self, device: ClaimedDevice) -> Edits:
         await self._meet(device.device, Operation.PREPARE)
+        config = gpu_config(device.config)
         self._inventory()
         model = self._models.get(device.device)
         suffix = re.sub(r"[^A-Z0-9]", "_", device.device.upper())
@@ -126,6 +128,7 @@ class SimulatedDriver(Driver):
                 f"SIMULATED_DEVICE_{suffix}_{re.sub(r'[^A-Z0-9]', '_', name.upper())}": str(amount)
                 for name, amount in device.consumed_capacity.items()
             },
+            **{f"SIMULATED_DEVICE_{suffix}_{name}": value for name, value in config.told().items()},
             **(model.environment if model else {}),
         }
         return Edits(env=tuple(f"{name}={value}" for name, value in told.items()))

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from dray.api.quantity import Quantity
@@ -22,7 +23,7 @@ from dray.drivers.simulated.fleet import Fleet, default_fleet, read_fleet
 from dray.entropy import SeededEntropy
 from dray.proto import dra_v1_pb2 as v1
 from dray.proto.health_v1_pb2 import HEALTHY, UNHEALTHY, UNKNOWN
-from dray.sdk import RunningDriver, Settings, serve
+from dray.sdk import OpaqueConfig, RunningDriver, Settings, serve
 from dray.testing import FakeClock
 from tests.unit.sdk.drivers import (
     Claims,
@@ -221,7 +222,17 @@ def test_a_container_is_told_which_devices_it_has() -> None:
     play(scenario, fleet=MODELS)
 
 
-def _claimed(device: str, **capacity: str) -> Any:
+def test_a_container_is_told_how_its_device_was_configured() -> None:
+    async def scenario(stage: Scene) -> None:
+        told = b'{"apiVersion":"simulated.dev/v1","kind":"GpuConfig","powerLimitWatts":250}'
+        config = OpaqueConfig("FromClaim", (), msgspec.Raw(told))
+        edits = await stage.driver.prepare(_claimed("gpu-0", config=(config,)))
+        assert "SIMULATED_DEVICE_GPU_0_POWER_LIMIT_WATTS=250" in edits.env
+
+    play(scenario)
+
+
+def _claimed(device: str, config: tuple[OpaqueConfig, ...] = (), **capacity: str) -> Any:
     from dray.sdk import ClaimedDevice
 
     return ClaimedDevice(
@@ -231,6 +242,7 @@ def _claimed(device: str, **capacity: str) -> Any:
         request="gpu",
         requests=("gpu",),
         claim=of("uid-1", device),
+        config=config,
         consumed_capacity={name: Quantity.parse(value) for name, value in capacity.items()},
     )
 
