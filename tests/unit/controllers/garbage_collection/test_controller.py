@@ -9,7 +9,10 @@ import pytest
 from dray.api.apiextensions import CustomResourceDefinition
 from dray.api.core import ConfigMap, Event, Node, Pod
 from dray.api.meta import Object, ObjectMeta, OwnerReference
+from dray.api.scheme import kinds
 from dray.api.wire import replace
+from dray.controllers.controllers import Controllers
+from dray.entropy import SeededEntropy
 from dray.errors import NotFound
 from tests.unit.controllers.custom_resources import ANIMAL, animal, define_animals
 from tests.unit.controllers.stage import Stage
@@ -257,5 +260,72 @@ def test_a_pod_that_nobody_depends_on_costs_no_request() -> None:
             await stage.settle()
             assert not stage.traffic.calls
             assert stage.controllers.reconcilers[0].queue.added_count == 0
+
+    asyncio.run(scenario())
+
+
+def test_what_happened_before_it_began_is_made_good() -> None:
+    async def scenario() -> None:
+        async with Stage() as stage:
+            for kind in kinds():
+                if kind.plural in ("configmaps", "secrets"):
+                    stage.informers.of(kind.hub.type)
+            gone = await add(stage, "gone")
+            await add(stage, "stray", owned_by(gone))
+            owner = await add(stage, "owner")
+            await add(stage, "blocks", owned_by(owner, blocks=True))
+            left = await add(stage, "left")
+            await add(stage, "orphan", owned_by(left))
+            await delete(stage, "gone")
+            await delete(stage, "owner", "Foreground")
+            await delete(stage, "left", "Orphan")
+            late = Controllers(
+                stage.client,
+                informers=stage.informers,
+                clock=stage.clock,
+                entropy=SeededEntropy(3),
+                names=[NAME],
+            )
+            stage.start(late.run())
+            await late.ready()
+            await stage.settle()
+            found = {obj.metadata.name for obj in (await stage.client.list(ConfigMap)).items}
+            assert found & {"gone", "stray", "owner", "blocks", "left", "orphan"} == {"orphan"}
+
+    asyncio.run(scenario())
+
+
+def test_a_dependent_that_stops_blocking_lets_its_owner_go() -> None:
+    async def scenario() -> None:
+        async with Stage(NAME) as stage:
+            owner = await add(stage, "owner")
+            held = ("a.example/held",)
+            await add(stage, "dependent", owned_by(owner, blocks=True), finalizers=held)
+            await delete(stage, "owner", "Foreground")
+            assert await find(stage, "owner") is not None
+            patch = {"metadata": {"ownerReferences": [owned_by(owner)]}}
+            await stage.client.patch(ConfigMap, "dependent", patch, namespace="default")
+            await stage.settle()
+            assert await find(stage, "owner") is None
+
+    asyncio.run(scenario())
+
+
+def test_a_deletion_is_about_the_object_as_it_was_judged() -> None:
+    async def scenario() -> None:
+        async with Stage(NAME) as stage:
+            first, second = await add(stage, "first"), await add(stage, "second")
+            made = await add(stage, "dependent", owned_by(first))
+            # It finds another owner in the moment in which it loses the first.
+            owners = (owned_by(first), owned_by(second))
+            adopted = replace(made, metadata=replace(made.metadata, owner_references=owners))
+            await asyncio.gather(
+                stage.client.delete(ConfigMap, "first", namespace="default"),
+                stage.client.update(adopted),
+            )
+            await stage.pass_time(1)
+            found = await find(stage, "dependent")
+            assert found is not None
+            assert found.metadata.owner_references == (owned_by(second),)
 
     asyncio.run(scenario())
