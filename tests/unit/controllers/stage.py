@@ -107,6 +107,7 @@ class Traffic:
         self.pending_count_max = 0
         self.calls: Counter[str] = Counter()
         self.lost: list[str] = []  # calls whose next answer does not arrive
+        self.unsent: list[str] = []  # calls of which the next does not even reach the server
 
     def writes(self) -> dict[str, int]:
         """What was written since the last time this was asked; events about objects left out."""
@@ -135,6 +136,9 @@ class Traffic:
     async def request(self, call: Call) -> Reply:
         kind = _kind_of_call(call)
         self.calls[kind] += 1
+        if kind in self.unsent:
+            self.unsent.remove(kind)
+            raise TransportError(f"{call}: the server cannot be reached")
         self.pending_count += 1
         self.pending_count_max = max(self.pending_count_max, self.pending_count)
         try:

@@ -91,7 +91,7 @@ class DeviceTaintEvictionController(Reconciler):
         )
         self._marks = Marks()
         self._pending: dict[Key, _Pending] = {}
-        self._leaving: set[str] = set()  # UIDs of pods that were ended, until the view shows it
+        self._leaving: set[str] = set()  # UIDs of pods that were ended, until they are gone
         self._evicted: Counter[str] = Counter()  # pods, by UID of the rule
         self._is_ready = False
         self._deletions = Family(
@@ -175,8 +175,6 @@ class DeviceTaintEvictionController(Reconciler):
             self._leaving.discard(old.metadata.uid)
             self._forget(Key.of(old))
             return
-        if new.metadata.deletion_timestamp is not None:
-            self._leaving.discard(new.metadata.uid)
         if self._is_ready and self._marks and has_claims(new) and not _is_alike(old, new):
             self._judge(new)
 
@@ -297,11 +295,7 @@ class DeviceTaintEvictionController(Reconciler):
         """A pod was ended: the view may not show it yet."""
         self._pending.pop(key, None)
         shown = self._pods.get(key.name, key.namespace)
-        if (
-            shown is not None
-            and shown.metadata.uid == pod.metadata.uid
-            and shown.metadata.deletion_timestamp is None
-        ):
+        if shown is not None and shown.metadata.uid == pod.metadata.uid:
             self._leaving.add(pod.metadata.uid)
 
     def _tell(self, pod: Pod, message: str) -> None:

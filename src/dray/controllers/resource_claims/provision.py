@@ -1,8 +1,8 @@
 """Gives a pod its claims: makes those that come from templates, and reserves what it may use.
 
 A pod with claims from templates costs one write for each claim and one for its status. The status
-is patched by a strategic merge, whose lists are merged by name as upstream's apply does it, at two
-thirds of the cost; the pod's UID goes with it, so that a successor is never written to. Upstream
+is patched by a strategic merge, whose lists are merged by name as upstream's apply does, at three
+quarters of the cost; the pod's UID goes with it, so that a successor is never written to. Upstream
 counterpart: syncPod in pkg/controller/resourceclaim.
 """
 

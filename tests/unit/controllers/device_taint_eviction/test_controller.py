@@ -85,6 +85,11 @@ class Scene(Stage):
     async def pod(self, name: str, namespace: str = NAMESPACE) -> Pod:
         return await self.client.get(Pod, name, namespace=namespace)
 
+    async def begin(self, name: str) -> None:
+        """Have a pod run: before, budgets are not asked."""
+        running = {"status": {"phase": "Running"}}
+        await self.client.patch(Pod, name, running, namespace=NAMESPACE, subresource="status")
+
     async def is_ended(self, name: str) -> bool:
         return (await self.pod(name)).metadata.deletion_timestamp is not None
 
@@ -254,14 +259,29 @@ async def test_a_view_that_lags_leads_to_no_second_end(scene: Scene) -> None:
 
 
 @on_scene
-async def test_what_fails_is_tried_again(scene: Scene) -> None:
+async def test_what_fails_is_tried_again_and_told_once(scene: Scene) -> None:
     await scene.publish(make_slice({"gpu-0": (BROKEN,)}))
-    scene.traffic.lost.append("PATCH pods/status")
+    scene.traffic.unsent += ["PATCH pods/status", "DELETE pods"]
     await scene.add(make_pod("web"), "gpu-0")
     assert not await scene.is_ended("web")
-    await scene.pass_time(1)
+    await scene.pass_time(1, steps=10)
     assert await scene.is_ended("web")
-    assert await scene.told() == [("web", "Marking for deletion")]
+    (event,) = (await scene.client.list(Event)).items
+    assert event.count == 1
+
+
+@on_scene
+async def test_a_pod_that_takes_the_place_of_one_to_be_ended_stays(scene: Scene) -> None:
+    await scene.publish(make_slice({"gpu-0": (BROKEN,)}))
+    scene.traffic.unsent.append("DELETE pods")
+    await scene.add(make_pod("web"), "gpu-0")
+    with scene.traffic.behind("pods"):
+        # Of the first the view knows that it was told why; it is only its deletion that is left.
+        await scene.client.delete(Pod, "web", namespace=NAMESPACE, grace_period_seconds=0)
+        await scene.client.create(make_pod("web"))
+        await scene.pass_time(1, steps=10)
+    await scene.settle()
+    assert not await scene.is_ended("web")
 
 
 @on_scene
@@ -406,6 +426,60 @@ async def test_the_status_of_a_rule_follows_what_happens(scene: Scene) -> None:
 
 
 @on_scene
+async def test_the_status_counts_pods_that_the_view_still_shows(scene: Scene) -> None:
+    await scene.add(make_pod("web"), "gpu-0", tolerations=[tolerate(15)])
+    await scene.client.create(make_rule())
+    await scene.pass_time(12, steps=12)
+    with scene.traffic.behind("pods"):
+        await scene.pass_time(20, steps=20)
+        assert (await scene.condition_of())[1] == "Completed"
+
+
+@on_scene
+async def test_pods_that_go_by_themselves_are_no_longer_waited_for(scene: Scene) -> None:
+    await scene.add(make_pod("web"), "gpu-0", tolerations=[tolerate(1000)])
+    await scene.client.create(make_rule())
+    await scene.pass_time(12, steps=12)
+    assert (await scene.condition_of())[1] == "PodsPendingEviction"
+    await scene.client.delete(Pod, "web", namespace=NAMESPACE, grace_period_seconds=0)
+    await scene.pass_time(12, steps=12)
+    assert (await scene.condition_of())[1] == "NotStarted"
+
+
+@on_scene
+async def test_rules_count_their_own_pods(scene: Scene) -> None:
+    for index in range(3):
+        pod = make_pod(f"web-{index}")
+        await scene.add(pod, f"gpu-{index}", tolerations=[tolerate(1000)])
+    await scene.client.create(make_rule("all"))
+    await scene.client.create(make_rule("one", device="gpu-1"))
+    await scene.settle()
+    assert (await scene.condition_of("all"))[2] == "3 pods need to be evicted in 1 namespace."
+    assert (await scene.condition_of("one"))[2] == "1 pod needs to be evicted in 1 namespace."
+
+
+@on_scene
+async def test_a_controller_that_begins_anew_does_not_write_sooner(scene: Scene) -> None:
+    await scene.add(make_pod("web"), "gpu-0")
+    await scene.client.create(make_rule())
+    await scene.pass_time(12, steps=12)
+    assert (await scene.condition_of())[1] == "Completed"
+    anew = Controllers(
+        scene.client,
+        informers=scene.informers,
+        clock=scene.clock,
+        entropy=SeededEntropy(9),
+        names=[NAME],
+    )
+    scene.start(anew.run())
+    await scene.settle()
+    # It knows of no pod that was ended, and says so when it is time.
+    assert (await scene.condition_of())[1] == "Completed"
+    await scene.pass_time(10, steps=10)
+    assert (await scene.condition_of())[1] == "NotStarted"
+
+
+@on_scene
 async def test_a_rule_that_concerns_nobody_has_not_started(scene: Scene) -> None:
     await scene.client.create(make_rule(device="gpu-0"))
     await scene.settle()
@@ -470,6 +544,16 @@ async def test_the_status_is_written_by_the_controller_as_field_manager(scene: S
 # Options ---------------------------------------------------------------------------------------
 
 
+def make_budget() -> PodDisruptionBudget:
+    """One that refuses, until somebody counts."""
+    return PodDisruptionBudget(
+        metadata=ObjectMeta(name="budget", namespace=NAMESPACE),
+        spec=PodDisruptionBudgetSpec(
+            min_available=1, selector=LabelSelector(match_labels={"app": "web"})
+        ),
+    )
+
+
 def with_options(monkeypatch: pytest.MonkeyPatch, **options: Any) -> None:
     made = partial(DeviceTaintEvictionController, **options)
     monkeypatch.setitem(cast("dict[str, Any]", CONTROLLERS), NAME, made)
@@ -492,18 +576,49 @@ def test_evictions_can_be_paced(monkeypatch: pytest.MonkeyPatch) -> None:
     play(story)
 
 
+def test_a_pod_keeps_its_turn_whatever_happens_to_its_claim(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def story(scene: Scene) -> None:
+        await scene.add(make_pod("web-0"), "gpu-0")
+        await scene.add(make_pod("web-1"), "gpu-0")
+        await scene.client.create(make_rule())
+        await scene.pass_time(5)
+        for name in ("web-0", "web-1"):
+            patch = {"metadata": {"labels": {"looked": "at"}}}
+            await scene.client.patch(ResourceClaim, name, patch, namespace=NAMESPACE)
+        await scene.pass_time(5)
+        assert await scene.is_ended("web-0")
+        assert await scene.is_ended("web-1")
+
+    with_options(monkeypatch, evictions_per_second=0.1)
+    play(story)
+
+
+def test_what_a_budget_refused_takes_another_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(scene: Scene) -> None:
+        await scene.client.create(make_budget())
+        await scene.add(make_pod("web", labels={"app": "web"}), "gpu-0")
+        await scene.begin("web")
+        await scene.client.create(make_rule())
+        await scene.settle()
+        await scene.client.delete(PodDisruptionBudget, "budget", namespace=NAMESPACE)
+        await scene.pass_time(10)
+        assert await scene.is_ended("web")
+        await scene.add(make_pod("other"), "gpu-0")
+        assert not await scene.is_ended("other")
+        await scene.pass_time(1)
+        assert await scene.is_ended("other")
+
+    with_options(monkeypatch, evictions_per_second=1.0, respect_disruption_budgets=True)
+    play(story)
+
+
 def test_budgets_are_asked_if_that_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
     async def story(scene: Scene) -> None:
-        budget = PodDisruptionBudget(
-            metadata=ObjectMeta(name="budget", namespace=NAMESPACE),
-            spec=PodDisruptionBudgetSpec(
-                min_available=1, selector=LabelSelector(match_labels={"app": "web"})
-            ),
-        )
-        await scene.client.create(budget)
+        await scene.client.create(make_budget())
         await scene.add(make_pod("web", labels={"app": "web"}), "gpu-0")
-        running = {"status": {"phase": "Running"}}
-        await scene.client.patch(Pod, "web", running, namespace=NAMESPACE, subresource="status")
+        await scene.begin("web")
         await scene.client.create(make_rule())
         await scene.pass_time(30, steps=3)
         assert not await scene.is_ended("web")
@@ -520,14 +635,9 @@ def test_budgets_are_asked_if_that_is_wanted(monkeypatch: pytest.MonkeyPatch) ->
 @on_scene
 async def test_budgets_are_not_asked_otherwise(scene: Scene) -> None:
     """As upstream: a broken device serves nobody."""
-    budget = PodDisruptionBudget(
-        metadata=ObjectMeta(name="budget", namespace=NAMESPACE),
-        spec=PodDisruptionBudgetSpec(
-            min_available=1, selector=LabelSelector(match_labels={"app": "web"})
-        ),
-    )
-    await scene.client.create(budget)
+    await scene.client.create(make_budget())
     await scene.add(make_pod("web", labels={"app": "web"}), "gpu-0")
+    await scene.begin("web")
     await scene.client.create(make_rule())
     await scene.settle()
     assert await scene.is_ended("web")

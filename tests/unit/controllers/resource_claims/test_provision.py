@@ -185,6 +185,46 @@ async def test_pods_that_are_done_get_no_claims(scene: Scene) -> None:
     assert await scene.claims() == []
 
 
+@on_scene
+async def test_a_pod_that_ends_while_its_claim_is_refused_gets_none_later(scene: Scene) -> None:
+    await scene.client.create(template("t"))
+    scene.traffic.unsent.append("POST resourceclaims")
+    web = await scene.add(pod("web", templates={"gpu": "t"}))
+    await scene.finish(web)
+    scene.traffic.writes()
+    await scene.pass_time(10)
+    assert scene.traffic.writes() == {}
+
+
+@on_scene
+async def test_a_pod_that_goes_while_its_claim_is_made_is_not_written_to(scene: Scene) -> None:
+    web = await scene.add(pod("web", templates={"gpu": "t"}))
+    with scene.traffic.behind("pods"):
+        await scene.remove(web)
+        await scene.client.create(template("t"))
+        await scene.settle()
+        assert len(await scene.claims()) == 1
+    await scene.settle()
+    assert await scene.claims() == []
+    assert [each.queue.retried_count for each in scene.controllers.reconcilers] == [0]
+
+
+@on_scene
+async def test_a_pod_of_the_same_name_gets_a_claim_of_its_own(scene: Scene) -> None:
+    former = await scene.add(pod("web", templates={"gpu": "t"}))
+    with scene.traffic.behind("pods"):
+        await scene.remove(former)
+        await scene.add(pod("web", templates={"gpu": "t"}))
+        await scene.client.create(template("t"))
+        await scene.settle()
+        assert not (await scene.pod("web")).status.resource_claim_statuses
+    await scene.pass_time(1)
+    web = await scene.pod("web")
+    (claim,) = await scene.claims()
+    assert (await scene.claim_of(web)).metadata.uid == claim.metadata.uid
+    assert claim.metadata.owner_references[0].uid == web.metadata.uid
+
+
 # Reservation -----------------------------------------------------------------------------------
 
 
@@ -228,5 +268,16 @@ async def test_a_claim_that_has_all_the_consumers_it_may_have_gets_no_more(scene
         for index in range(256)
     )
     await scene.allocate(await scene.add_claim("shared"), *others)
+    await scene.add(pod("web", claims={"gpu": "shared"}, node="n1"))
+    assert scene.traffic.writes() == {}
+
+
+@on_scene
+async def test_a_claim_that_is_being_deleted_is_reserved_for_nobody_else(scene: Scene) -> None:
+    job = ResourceClaimConsumerReference(
+        api_group="example.com", resource="jobs", name="j", uid="1"
+    )
+    await scene.allocate(await scene.add_claim("shared"), job)
+    await scene.client.delete(ResourceClaim, "shared", namespace="default")
     await scene.add(pod("web", claims={"gpu": "shared"}, node="n1"))
     assert scene.traffic.writes() == {}

@@ -250,3 +250,59 @@ async def test_a_claim_that_changes_meanwhile_is_looked_at_again(scene: Scene) -
         assert await scene.claim(claim.metadata.name) is not None
     await scene.pass_time(1)
     assert await scene.claims() == []
+
+
+@on_scene
+async def test_a_claim_that_others_protect_too_loses_its_devices_all_the_same(
+    scene: Scene,
+) -> None:
+    claim = await scene.add_claim("mine", finalizers=(FINALIZER, "example.com/stay"))
+    await scene.allocate(claim)
+    await scene.client.delete(ResourceClaim, "mine", namespace="default")
+    await scene.settle()
+    mine = await scene.claim("mine")
+    assert mine is not None
+    assert mine.status.allocation is None
+    assert mine.metadata.finalizers == ("example.com/stay",)
+
+
+def owned_by(name: str, uid: str) -> ResourceClaim:
+    """A claim that was made for a pod, of which the pod's status says nothing."""
+    owner = OwnerReference(api_version="v1", kind="Pod", name=name, uid=uid, controller=True)
+    metadata = ObjectMeta(name="made", namespace="default", owner_references=(owner,))
+    return ResourceClaim(metadata=metadata, spec=SPEC)
+
+
+@on_scene
+async def test_a_claim_whose_pod_was_replaced_goes(scene: Scene) -> None:
+    await scene.add(pod("web", claims={"gpu": "mine"}))
+    await scene.client.create(owned_by("web", "another"))
+    await scene.settle()
+    assert await scene.claims() == []
+
+
+@on_scene
+async def test_a_claim_that_was_never_recorded_goes_with_its_pods_end(scene: Scene) -> None:
+    web = await scene.add(pod("web", claims={"gpu": "mine"}))
+    await scene.client.create(owned_by("web", web.metadata.uid))
+    await scene.settle()
+    assert len(await scene.claims()) == 1
+    await scene.finish(web)
+    assert await scene.claims() == []
+
+
+@on_scene
+async def test_a_claim_that_somebody_has_reserved_meanwhile_is_not_deleted(scene: Scene) -> None:
+    job = ResourceClaimConsumerReference(
+        api_group="example.com", resource="jobs", name="j", uid="1"
+    )
+    await scene.client.create(template("t"))
+    web = await scene.add(pod("web", templates={"gpu": "t"}))
+    claim = await scene.claim_of(web)
+    with scene.traffic.behind("resourceclaims"):
+        await scene.allocate(claim, job)
+        await scene.finish(web)
+    await scene.pass_time(1)
+    found = await scene.claim(claim.metadata.name)
+    assert found is not None
+    assert found.metadata.deletion_timestamp is None
