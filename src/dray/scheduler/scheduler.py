@@ -354,8 +354,9 @@ class Scheduler:
             self._queue.move(ClusterEvent(ASSIGNED_POD, Action.ADD, None, new))
             return
         event = pod_event(old, new)
-        if event is not None:
+        if event is not None or _counts_differently(old, new):
             self._snapshot.add_pod(PodInfo.of(new), new.spec.node_name)
+        if event is not None:
             self._queue.move(event)
 
     def _hear_node(self, old: Node | None, new: Node | None) -> None:
@@ -395,6 +396,15 @@ class Scheduler:
 def _frees_devices(old: ResourceClaim | None, new: ResourceClaim | None) -> bool:
     had = old is not None and old.status.allocation is not None
     return had and (new is None or new.status.allocation is None)
+
+
+def _counts_differently(old: Pod, new: Pod) -> bool:
+    """Whether a pod weighs something else than before, though nobody waits for that."""
+    return (
+        old.metadata.deletion_timestamp != new.metadata.deletion_timestamp
+        or old.status.node_allocatable_resource_claim_statuses
+        != new.status.node_allocatable_resource_claim_statuses
+    )
 
 
 def _runs(pod: Pod) -> bool:
