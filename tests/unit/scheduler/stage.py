@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
@@ -17,6 +18,7 @@ from dray.api.core import (
     ResourceRequirements,
 )
 from dray.api.core import ResourceClaim as ContainerClaim
+from dray.api.features import FeatureGates
 from dray.api.meta import ObjectMeta
 from dray.api.quantity import Quantity
 from dray.api.resource import (
@@ -70,20 +72,31 @@ class SchedulerStage(Stage):
         self.schedulers = []
         for number in range(self._count):
             traffic = self.traffic if not number else Traffic(self.cluster.transport())
-            scheduler = Scheduler(
-                Client(traffic, clock=self.clock),
-                self._settings,
-                informers=self.informers,
-                clock=self.clock,
-                entropy=SeededEntropy(11 + number),
-                gates=self._gates,
-            )
+            scheduler = self.another(traffic, seed=11 + number)
             self.schedulers.append(scheduler)
             self.start(scheduler.run())
         self.scheduler = self.schedulers[0]
         await self.scheduler.ready()
         await self.settle()
         return self
+
+    def another(
+        self,
+        traffic: Traffic | None = None,
+        *,
+        name: str = "",
+        gates: FeatureGates | None = None,
+        seed: int = 11,
+    ) -> Scheduler:
+        """One more scheduler, which somebody has to run."""
+        return Scheduler(
+            Client(traffic or self.traffic, clock=self.clock),
+            replace(self._settings, name=name or self._settings.name),
+            informers=self.informers,
+            clock=self.clock,
+            entropy=SeededEntropy(seed),
+            gates=gates or self._gates,
+        )
 
     # What there is -----------------------------------------------------------------------------
 
