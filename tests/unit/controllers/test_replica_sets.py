@@ -13,6 +13,7 @@ from dray.api.wire import replace
 from tests.unit.controllers.stage import Stage
 from tests.unit.controllers.workloads import (
     NAMESPACE,
+    LateStage,
     events_of,
     finish,
     make_ready,
@@ -182,6 +183,20 @@ async def test_one_that_is_being_deleted_makes_no_more_pods(stage: Stage) -> Non
     await stage.client.delete(ReplicaSet, "web", namespace=NAMESPACE)
     await stage.client.delete(Pod, pod.metadata.name, namespace=NAMESPACE)
     assert await pods_of(stage) == []
+
+
+@on_stage(NAME, kind=LateStage)
+async def test_what_is_heard_of_late_is_not_done_twice(stage: Stage) -> None:
+    await stage.client.create(make_replica_set(5))
+    await stage.pass_time(20, steps=40)
+    await scale(stage, 2)
+    await stage.pass_time(20, steps=40)
+    await scale(stage, 6)
+    await stage.pass_time(20, steps=40)
+    assert len(await pods_of(stage)) == 6
+    assert stage.traffic.calls["POST pods"] == 9
+    assert stage.traffic.calls["DELETE pods"] == 3
+    assert (await status_of(stage)).replicas == 6
 
 
 @pytest.mark.slow

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from dray.api.core import Container, Event, Pod, PodSpec, PodTemplateSpec
 from dray.api.meta import LabelSelector, ObjectMeta
 from dray.api.wire import Time
+from dray.client import Call, StreamedReply
+from dray.testing import FakeClock
 from tests.unit.controllers.stage import Stage
 
 __all__ = [
     "NAMESPACE",
+    "LateStage",
     "events_of",
     "finish",
     "make_ready",
@@ -28,12 +32,45 @@ NAMESPACE = "default"
 Act = Callable[[Stage], Awaitable[None]]
 
 
-def on_stage(*names: str) -> Callable[[Act], Callable[[], None]]:
+class LateStage(Stage):
+    """A stage where controllers hear of everything late, and of some kinds later than of others."""
+
+    def start(self, work: Any) -> None:
+        if not self._tasks:  # nobody watches yet
+            late = partial(self._late, self.traffic.stream)
+            self.traffic.stream = late  # type: ignore[method-assign]
+        super().start(work)
+
+    async def _late(self, stream: Callable[[Call], Awaitable[StreamedReply]], call: Call) -> Any:
+        seconds = 3.0 if call.path.rstrip("/").endswith("/pods") else 1.0
+        return _Late(await stream(call), self.clock, seconds)
+
+
+class _Late:
+    def __init__(self, reply: StreamedReply, clock: FakeClock, seconds: float) -> None:
+        self._reply = reply
+        self._clock = clock
+        self._seconds = seconds
+        self.status = reply.status
+        self.headers = reply.headers
+
+    async def read(self) -> bytes:
+        chunk = await self._reply.read()
+        await self._clock.sleep(self._seconds)
+        return chunk
+
+    def close(self) -> None:
+        self._reply.close()
+
+
+def on_stage(
+    *names: str, kind: Callable[..., Stage] = Stage
+) -> Callable[[Act], Callable[[], None]]:
     """A test with these controllers at work."""
 
     def wrap(act: Act) -> Callable[[], None]:
         async def play() -> None:
-            async with Stage(*names) as stage:
+            async with kind(*names) as stage:
                 await act(stage)
 
         def test() -> None:

@@ -20,6 +20,7 @@ from dray.controllers.daemon_sets.placement import target_node
 from tests.unit.controllers.stage import Stage
 from tests.unit.controllers.workloads import (
     NAMESPACE,
+    LateStage,
     events_of,
     finish,
     make_ready,
@@ -226,6 +227,21 @@ async def test_a_pod_is_available_once_it_stayed_ready(stage: Stage) -> None:
     assert (await status_of(stage)).number_available == 0
     await stage.pass_time(10)
     assert (await status_of(stage)).number_available == 1
+
+
+@on_stage(NAME, kind=LateStage)
+async def test_what_is_heard_of_late_is_not_done_twice(stage: Stage) -> None:
+    await add_nodes(stage, "n1", "n2", "n3")
+    await stage.client.create(make_daemon_set())
+    await stage.pass_time(20, steps=40)
+    await make_all_ready(stage)
+    await set_image(stage, "registry.example/main:2")
+    for _ in range(6):
+        await stage.pass_time(20, steps=40)
+        assert len(await pods_of(stage)) >= 2
+        await make_all_ready(stage)
+    assert {image_of(pod) for pod in await pods_of(stage)} == {"registry.example/main:2"}
+    assert stage.traffic.calls["POST pods"] == 6
 
 
 @on_stage(NAME)

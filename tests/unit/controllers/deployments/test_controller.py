@@ -25,6 +25,7 @@ from dray.controllers.deployments.family import (
 from tests.unit.controllers.stage import Stage
 from tests.unit.controllers.workloads import (
     NAMESPACE,
+    LateStage,
     events_of,
     make_ready,
     make_template,
@@ -364,6 +365,26 @@ async def test_what_a_replica_set_fails_at_its_deployment_says(stage: Stage) -> 
     await stage.client.create(make_deployment(1, template=template))
     status = (await get(stage)).status
     assert conditions_of(status)["ReplicaFailure"] == ("True", "FailedCreate")
+
+
+@on_stage(*NAMES, kind=LateStage)
+async def test_what_is_heard_of_late_is_not_done_twice(stage: Stage) -> None:
+    await stage.client.create(make_deployment(4, strategy=rolling(1, 1)))
+    for tag in ("2", "3"):
+        for _ in range(8):
+            await stage.pass_time(20, steps=40)
+            pods = await pods_of(stage)
+            assert len([pod for pod in pods if not pod.metadata.deletion_timestamp]) <= 5
+            await make_ready(stage, *(pod for pod in pods if pod.status.phase == "Pending"))
+        await set_image(stage, f"registry.example/main:{tag}")
+    for _ in range(8):
+        await stage.pass_time(20, steps=40)
+        await make_ready(
+            stage, *(pod for pod in await pods_of(stage) if pod.status.phase == "Pending")
+        )
+    assert await sizes(stage) == {"1": 0, "2": 0, "3": 4}
+    assert stage.traffic.calls["POST replicasets"] == 3
+    assert stage.traffic.calls["POST pods"] == 12
 
 
 @on_stage(*NAMES)

@@ -29,6 +29,7 @@ from dray.controllers.jobs.pods import (
 from tests.unit.controllers.stage import Stage
 from tests.unit.controllers.workloads import (
     NAMESPACE,
+    LateStage,
     events_of,
     finish,
     make_ready,
@@ -545,6 +546,29 @@ def test_each_pod_is_counted_exactly_once_whichever_write_is_lost(
         assert (status.succeeded, status.failed) == (3, 1)
         assert conditions_of(status)[-1][0] == "Complete"
         assert all(pod.metadata.finalizers == () for pod in await pods_of(stage))
+
+    act()
+
+
+@pytest.mark.parametrize("mode", ["NonIndexed", "Indexed"])
+def test_what_is_heard_of_late_is_not_done_nor_counted_twice(mode: str) -> None:
+    @on_stage(NAME, kind=LateStage)
+    async def act(stage: Stage) -> None:
+        await stage.client.create(
+            make_job(parallelism=4, completions=8, completion_mode=mode, backoff_limit=9)
+        )
+        for _ in range(6):
+            await stage.pass_time(20, steps=40)
+            for number, pod in enumerate(await active_pods(stage)):
+                await finish(stage, pod, exit_code=int(number == 2))
+                await stage.pass_time(0.5)
+        await stage.pass_time(700, steps=200)
+        status = await status_of(stage)
+        failed = [pod for pod in await pods_of(stage) if pod.status.phase == "Failed"]
+        assert (status.succeeded, status.failed) == (8, len(failed))
+        assert len(failed) > 1
+        assert stage.traffic.calls["POST pods"] == 8 + len(failed)
+        assert conditions_of(status)[-1][0] == "Complete"
 
     act()
 
