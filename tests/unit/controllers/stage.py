@@ -20,7 +20,7 @@ from dray.errors import TransportError
 from dray.testing import FakeClock
 from dray.testing.cluster import Cluster
 
-__all__ = ["Stage"]
+__all__ = ["Stage", "Traffic", "kind_of_call"]
 
 
 class Stage:
@@ -134,7 +134,7 @@ class Traffic:
             self._held.pop(resource).set()
 
     async def request(self, call: Call) -> Reply:
-        kind = _kind_of_call(call)
+        kind = kind_of_call(call)
         self.calls[kind] += 1
         if kind in self.unsent:
             self.unsent.remove(kind)
@@ -153,7 +153,7 @@ class Traffic:
 
     async def stream(self, call: Call) -> StreamedReply:
         stream = await self._transport.stream(call)
-        return _Delayed(stream, _kind_of_call(call).removeprefix("GET "), self._held)
+        return _Delayed(stream, kind_of_call(call).removeprefix("GET "), self._held)
 
     async def close(self) -> None:
         await self._transport.close()
@@ -181,7 +181,8 @@ class _Delayed:
         self._stream.close()
 
 
-def _kind_of_call(call: Call) -> str:
+def kind_of_call(call: Call) -> str:
+    """Method and kind of thing."""
     parts = call.path.partition("?")[0].strip("/").split("/")
     parts = parts[2 if parts[0] == "api" else 3 :]
     if parts[0] == "namespaces" and len(parts) > 2:

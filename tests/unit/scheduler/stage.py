@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
 from dray.api.core import (
+    Binding,
     Container,
     Node,
+    ObjectReference,
     Pod,
     PodCondition,
     PodResourceClaim,
@@ -19,7 +22,7 @@ from dray.api.core import (
 )
 from dray.api.core import ResourceClaim as ContainerClaim
 from dray.api.features import FeatureGates
-from dray.api.meta import ObjectMeta
+from dray.api.meta import ObjectMeta, Status
 from dray.api.quantity import Quantity
 from dray.api.resource import (
     CELDeviceSelector,
@@ -40,11 +43,12 @@ from dray.api.resource import (
     ResourceSliceSpec,
 )
 from dray.api.scheduling import PriorityClass
-from dray.client import Client
+from dray.client import Call, Client, Reply, StreamedReply, Transport
 from dray.entropy import SeededEntropy
+from dray.errors import TransportError
 from dray.scheduler.scheduler import Scheduler
 from dray.scheduler.settings import SchedulerSettings
-from tests.unit.controllers.stage import Stage, Traffic
+from tests.unit.controllers.stage import Stage, Traffic, kind_of_call
 
 __all__ = ["DRIVER", "SchedulerStage", "one_device", "requests"]
 
@@ -69,20 +73,33 @@ class SchedulerStage(Stage):
 
     async def __aenter__(self) -> Self:
         await super().__aenter__()
-        self.schedulers = []
+        self.wire = Wire(self.traffic)
+        self.schedulers: list[Scheduler] = []
         for number in range(self._count):
-            traffic = self.traffic if not number else Traffic(self.cluster.transport())
-            scheduler = self.another(traffic, seed=11 + number)
-            self.schedulers.append(scheduler)
-            self.start(scheduler.run())
+            await self.start_scheduler(seed=11 + number, traffic=Wire(self.traffic, self.wire))
         self.scheduler = self.schedulers[0]
+        return self
+
+    async def start_scheduler(self, *, seed: int = 11, traffic: Transport | None = None) -> None:
+        """Have another one do the same work."""
+        if traffic is None:
+            self.wire = traffic = Wire(self.traffic)
+        self.scheduler = self.another(traffic, seed=seed)
+        self.schedulers.append(self.scheduler)
+        self._running = asyncio.ensure_future(self.scheduler.run())
+        self._tasks.append(self._running)
         await self.scheduler.ready()
         await self.settle()
-        return self
+
+    async def end_scheduler(self) -> None:
+        """Have the last one that was started end."""
+        self._running.cancel()
+        await asyncio.gather(self._running, return_exceptions=True)
+        await self.settle()
 
     def another(
         self,
-        traffic: Traffic | None = None,
+        traffic: Transport | None = None,
         *,
         name: str = "",
         gates: FeatureGates | None = None,
@@ -90,7 +107,7 @@ class SchedulerStage(Stage):
     ) -> Scheduler:
         """One more scheduler, which somebody has to run."""
         return Scheduler(
-            Client(traffic or self.traffic, clock=self.clock),
+            Client(traffic or self.wire, clock=self.clock),
             replace(self._settings, name=name or self._settings.name),
             informers=self.informers,
             clock=self.clock,
@@ -248,6 +265,20 @@ class SchedulerStage(Stage):
             for result in claim.status.allocation.devices.results
         )
 
+    async def bind(self, name: str, node_name: str) -> None:
+        """Bind a pod, as another scheduler would."""
+        await self.client.create_subresource(
+            Pod,
+            name,
+            "binding",
+            Binding(
+                metadata=ObjectMeta(name=name, namespace="default"),
+                target=ObjectReference(kind="Node", name=node_name),
+            ),
+            Status,
+            namespace="default",
+        )
+
     async def end_pod(self, name: str, phase: str = "Succeeded") -> None:
         """A pod is over, as its node would say."""
         await self.client.patch(
@@ -263,6 +294,62 @@ class SchedulerStage(Stage):
     ) -> None:
         await super().__aexit__(kind, error, traceback)
         await asyncio.sleep(0)
+
+
+class Wire:
+    """The way of schedulers to the server. Others, and watches, have their own."""
+
+    def __init__(self, transport: Traffic, faults: Wire | None = None) -> None:
+        """`faults` has what is to go wrong, if that is told elsewhere."""
+        self._transport = transport
+        self._faults = faults or self
+        self.lost: list[str] = []  # calls whose next answer does not arrive
+        self.unsent: list[str] = []  # calls of which the next does not even reach the server
+        self.dies_at: tuple[str, bool] | None = None  # a call, and whether it still arrives
+        self.dead = False
+        self.fate: Callable[[str], str] = lambda _: ""  # of any call: lost, unsent, or nothing
+        self._held: dict[str, asyncio.Event] = {}
+
+    @contextmanager
+    def held(self, kind: str) -> Iterator[None]:
+        """Meanwhile calls of a kind do not get through; then they do."""
+        self._held[kind] = asyncio.Event()
+        try:
+            yield
+        finally:
+            self._held.pop(kind).set()
+
+    async def request(self, call: Call) -> Reply:
+        return await self._faults.pass_on(call, self._transport)
+
+    async def pass_on(self, call: Call, transport: Traffic) -> Reply:
+        kind = kind_of_call(call)
+        while kind in self._held:
+            await self._held[kind].wait()
+        fate = self.fate(kind)
+        if self.dies_at is not None and self.dies_at[0] == kind:
+            fate = "lost" if self.dies_at[1] else "unsent"
+            self.dead, self.dies_at = True, None
+        elif self.dead:
+            fate = "unsent"
+        if kind in self.unsent:
+            self.unsent.remove(kind)
+            fate = "unsent"
+        if fate == "unsent":
+            raise TransportError(f"{call}: the server cannot be reached")
+        reply = await transport.request(call)
+        if kind in self.lost:
+            self.lost.remove(kind)
+            fate = "lost"
+        if fate == "lost":
+            raise TransportError(f"{call}: the answer was lost")
+        return reply
+
+    async def stream(self, call: Call) -> StreamedReply:
+        return await self._transport.stream(call)
+
+    async def close(self) -> None:
+        return
 
 
 def one_device(name: str = "gpu", **fields: Any) -> DeviceRequest:
