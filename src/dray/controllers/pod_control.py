@@ -48,6 +48,7 @@ class Outcome(Generic[T]):
 
     done: Sequence[T]
     failure: APIError | TransportError | None = None
+    failed_count: int = 0
 
     def check(self) -> None:
         """Raise what failed."""
@@ -166,9 +167,9 @@ async def _in_batches(
     works: Sequence[Callable[[], Awaitable[T]]], size: int, *, stop: bool
 ) -> Outcome[T]:
     done: list[T] = []
-    failure: APIError | TransportError | None = None
+    failures: list[APIError | TransportError] = []
     begun = 0
-    while begun < len(works) and not (stop and failure is not None):
+    while begun < len(works) and not (stop and failures):
         batch = works[begun : begun + size]
         begun += len(batch)
         size = min(2 * size, AT_ONCE_MAX)
@@ -177,10 +178,10 @@ async def _in_batches(
             if not isinstance(result, BaseException):
                 done.append(result)
             elif isinstance(result, (APIError, TransportError)):
-                failure = failure or result
+                failures.append(result)
             else:
                 raise result
-    return Outcome(done, failure)
+    return Outcome(done, failures[0] if failures else None, len(failures))
 
 
 def _bound(work: Callable[[T], Awaitable[T]], thing: T) -> Callable[[], Awaitable[T]]:

@@ -55,6 +55,7 @@ def test_a_failure_does_not_keep_the_others_from_being_done() -> None:
     outcome = asyncio.run(all_at_once(work.do, range(300)))
     assert work.begun == 300
     assert list(outcome.done) == list(range(249))
+    assert outcome.failed_count == 51
     assert max(work.sizes) == AT_ONCE_MAX
 
 

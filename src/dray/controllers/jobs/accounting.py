@@ -10,7 +10,8 @@ trackJobStatusAndRemoveFinalizers.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -45,6 +46,7 @@ class Account:
     status: JobStatus
     released: Sequence[Pod]
     is_complete: bool
+    actions: Mapping[str, int]  # of rules for failed pods, and of how many pods each
 
 
 def draw_up(look: Look, status: JobStatus, ending: JobCondition | None) -> Account:
@@ -59,6 +61,7 @@ def draw_up(look: Look, status: JobStatus, ending: JobCondition | None) -> Accou
     succeeded, failed = list(listed.succeeded), list(listed.failed)
     succeeded_indexes_count = 0
     released: list[Pod] = []
+    actions: Counter[str] = Counter()
     is_complete = True
     failing = ending is not None and ending.type == JOB_CONDITION_FAILURE_TARGET
     for pod in tracked:
@@ -76,9 +79,11 @@ def draw_up(look: Look, status: JobStatus, ending: JobCondition | None) -> Accou
             ):
                 succeeded_indexes_count += 1
         elif (counts_as_failed or failing) and uid not in known_failed:
-            counts = judge(look.job.spec.pod_failure_policy, pod).counts
-            if counts and has_valid_index(pod, look.job):
-                failed.append(uid)
+            verdict = judge(look.job.spec.pod_failure_policy, pod)
+            if has_valid_index(pod, look.job):
+                actions[verdict.action] += bool(verdict.action)
+                if verdict.counts:
+                    failed.append(uid)
         if succeeded_indexes_count + len(succeeded) + len(failed) >= UNCOUNTED_PODS_MAX:
             is_complete = False
             break
@@ -90,7 +95,7 @@ def draw_up(look: Look, status: JobStatus, ending: JobCondition | None) -> Accou
     )
     if indexed:
         status = _with_indexes(look, status)
-    return Account(status, released, is_complete)
+    return Account(status, released, is_complete, +actions)
 
 
 def count_released(status: JobStatus, tracked: Collection[str]) -> JobStatus:

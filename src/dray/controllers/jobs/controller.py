@@ -33,9 +33,15 @@ from dray.controllers.jobs.conditions import (
 )
 from dray.controllers.jobs.ending import completed, find_ending, seconds_to_deadline
 from dray.controllers.jobs.look import Look, look_at
+from dray.controllers.jobs.metrics import JobMetrics
 from dray.controllers.jobs.orphans import OrphanedPods
 from dray.controllers.jobs.parallelism import plan_pods
-from dray.controllers.jobs.pods import NO_INDEX, TRACKING_FINALIZER, is_tracked
+from dray.controllers.jobs.pods import (
+    NO_INDEX,
+    TRACKING_FINALIZER,
+    is_tracked,
+    replaces_failed_only,
+)
 from dray.controllers.jobs.templates import index_prefix, index_template, pod_template
 from dray.controllers.owners import Owners, gathering_seconds, is_same_wish
 from dray.controllers.pod_control import (
@@ -48,6 +54,7 @@ from dray.controllers.pod_control import (
 from dray.controllers.pod_states import is_ready
 from dray.controllers.reconciler import DONE, Context, Key, Reconciler, Result
 from dray.errors import APIError, ParseError, TransportError
+from dray.metrics import Family
 
 __all__ = ["JobController"]
 
@@ -70,6 +77,7 @@ class JobController(Reconciler):
         self._jobs = context.informers.of(Job)
         self._written = Expectations(self._jobs, context.clock)
         self._backoffs: dict[Key, Backoff] = {}
+        self._metrics = JobMetrics()
         owners = Owners(
             self._jobs,
             self._pods.view,
@@ -83,6 +91,9 @@ class JobController(Reconciler):
 
     async def run(self) -> None:
         await self._orphans.run()
+
+    def families(self) -> Sequence[Family]:
+        return self._metrics.families()
 
     async def reconcile(self, key: Key) -> Result:
         job = self._jobs.get(key.name, key.namespace)
@@ -163,8 +174,11 @@ class JobController(Reconciler):
             template = pod_template(job)
             works = [partial(self._make, look, template, index) for index in plan.missing]
             outcome = await slow_start(works)
-            step.active_count += sum(made is not None for made in outcome.done)
+            made_count = sum(made is not None for made in outcome.done)
+            step.active_count += made_count
             step.failure = outcome.failure
+            reason, failed_count = _why_made(look), outcome.failed_count
+            self._metrics.created(reason, made=made_count, failed=failed_count)
 
     async def _make(self, look: Look, template: PodTemplateSpec, index: int) -> Pod | None:
         job = look.job
@@ -215,6 +229,7 @@ class JobController(Reconciler):
         if ending is not None:
             status = replace(status, conditions=with_condition(status.conditions, ending))
         job = await self._write(stored, status)
+        self._metrics.judged(account.actions)
         self._backoffs[Key.of(job)] = look.backoff
         job = await self._release(job, look, account)
         final = self._final(job, account, ending)
@@ -255,10 +270,12 @@ class JobController(Reconciler):
             return job
         written = await self._client.update_status(replace(job, status=status))
         self._written.changed(Key.of(job), written)
+        self._metrics.counted(job, job.status, status)
         return written
 
     def _tell(self, job: Job, final: JobCondition) -> None:
         events, wanted = self.context.events, job.spec.completions
+        self._metrics.finished(job, final)
         if final.type != JOB_CONDITION_COMPLETE:
             events.record(job, EVENT_WARNING, final.reason, final.message)
             return
@@ -288,6 +305,15 @@ class _Step:
 
 def _is_ours(job: Job) -> bool:
     return job.spec.managed_by in (None, MANAGER)
+
+
+def _why_made(look: Look) -> str:
+    """Why pods are missing."""
+    if replaces_failed_only(look.job) and look.failed_count:
+        return "recreate_failed"
+    if look.failed_count or look.terminating:
+        return "recreate_terminating_or_failed"
+    return "new"
 
 
 def _started(job: Job, now: datetime) -> Job:

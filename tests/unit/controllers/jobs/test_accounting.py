@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from dray.api.batch import JobStatus, UncountedTerminatedPods
+from dray.api.batch import (
+    JobStatus,
+    PodFailurePolicy,
+    PodFailurePolicyOnPodConditionsPattern,
+    PodFailurePolicyRule,
+    UncountedTerminatedPods,
+)
 from dray.api.wire import Time, replace
 from dray.controllers.jobs.accounting import UNCOUNTED_PODS_MAX, Account, count_released, draw_up
 from dray.controllers.jobs.backoff import NO_FAILURES
@@ -99,3 +105,14 @@ def test_what_lost_its_finalizer_is_counted() -> None:
     assert status.uncounted_terminated_pods == UncountedTerminatedPods(
         succeeded=("b",), failed=("c",)
     )
+
+
+def test_rules_that_failures_met_are_counted_with_what_is_listed() -> None:
+    pattern = PodFailurePolicyOnPodConditionsPattern(type="DisruptionTarget", status="True")
+    rule = PodFailurePolicyRule(action="Ignore", on_pod_conditions=(pattern,))
+    job = make_job(pod_failure_policy=PodFailurePolicy(rules=(rule,)))
+    pods = [make_pod("a", "Failed", condition="DisruptionTarget"), make_pod("b", "Failed")]
+    account = draw_up(look_at(job, pods, NO_FAILURES, NOW), JobStatus(), None)
+    assert account.actions == {"Ignore": 1}
+    assert listed(account) == ((), ("b",))
+    assert released(account) == ["a", "b"]
