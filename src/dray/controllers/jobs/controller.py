@@ -231,33 +231,29 @@ class JobController(Reconciler):
         job = await self._write(stored, status)
         self._metrics.judged(account.actions)
         self._backoffs[Key.of(job)] = look.backoff
-        job = await self._release(job, look, account)
-        final = self._final(job, account, ending)
-        if final is None:
-            return
-        ended = final.last_transition_time if final.type == JOB_CONDITION_COMPLETE else None
-        conditions = with_condition(job.status.conditions, final)
-        status = replace(job.status, conditions=conditions, completion_time=ended)
-        await self._write(job, status)
-        self._tell(job, final)
-
-    async def _release(self, job: Job, look: Look, account: Account) -> Job:
-        """Take the finalizers off pods that are listed, and count those that lost it."""
         outcome = await all_at_once(partial(self._untrack, job), account.released)
         tracked = {pod.metadata.uid for pod in look.pods if is_tracked(pod)}
         tracked -= {pod.metadata.uid for pod in outcome.done}
-        job = await self._write(job, count_released(job.status, tracked))
+        status = count_released(job.status, tracked)
+        final = None
+        if outcome.failure is None:
+            final = self._final(status, account, ending)
+        if final is not None:
+            ended = final.last_transition_time if final.type == JOB_CONDITION_COMPLETE else None
+            conditions = with_condition(status.conditions, final)
+            status = replace(status, conditions=conditions, completion_time=ended)
+        job = await self._write(job, status)
         outcome.check()
-        return job
+        if final is not None:
+            self._tell(job, final)
 
     async def _untrack(self, job: Job, pod: Pod) -> Pod:
         return await self._pods.remove_finalizer(pod, TRACKING_FINALIZER, owner=job)
 
     def _final(
-        self, job: Job, account: Account, ending: JobCondition | None
+        self, status: JobStatus, account: Account, ending: JobCondition | None
     ) -> JobCondition | None:
         """The condition that says that it is over, once nothing is left to be counted or to go."""
-        status = job.status
         uncounted = status.uncounted_terminated_pods or UncountedTerminatedPods()
         if ending is None or not account.is_complete or status.terminating:
             return None
