@@ -45,7 +45,9 @@ class Claims:
         informer.listen(self._hear)
 
     def listen(self, listener: ClaimListener) -> None:
-        """Be told of every change of what `get` answers, as (old, new)."""
+        """Be told of every change of what `get` answers, as (old, new), after what is there."""
+        for claim in self._informer.values():
+            listener(None, self.get(claim.metadata.name, claim.metadata.namespace))
         self._listeners.append(listener)
 
     def get(self, name: str, namespace: str) -> ResourceClaim | None:

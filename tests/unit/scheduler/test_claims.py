@@ -28,6 +28,9 @@ class Watch:
     def get(self, name: str, namespace: str) -> ResourceClaim | None:
         return self._objects.get((namespace, name))
 
+    def values(self) -> list[ResourceClaim]:
+        return list(self._objects.values())
+
     def tell(self, new: ResourceClaim) -> None:
         key = (new.metadata.namespace, new.metadata.name)
         old = self._objects.get(key)
@@ -180,3 +183,12 @@ def test_devices_that_another_claim_has_by_now_did_not_become_free() -> None:
     world.claims.release(chosen, elsewhere=True)
     assert world.counts.held == {}
     assert world.heard == []
+
+
+def test_who_comes_late_is_told_what_there_is_as_it_is_known() -> None:
+    world = World()
+    world.watch.tell(claim(1))
+    world.claims.assume(claim(2, "gpu-0"))
+    heard = []
+    world.claims.listen(lambda old, new: heard.append((device(old), device(new))))
+    assert heard == [("gone", "gpu-0")]
