@@ -1,6 +1,6 @@
 """A scheduler under load: pods with claims made from a template, through the API, writes synced.
 
-    python -m benchmarks.scheduling [WORKLOAD ...] [--profile] [--kubeconfig FILE]
+    python -m benchmarks.scheduling [WORKLOAD ...] [--peer] [--profile]
 
 The workloads have the shapes of upstream's scheduler_perf. `burst` creates pods as fast as it can
 until all devices are given away, after half of them were. The others are steady: a pod that has its
@@ -9,7 +9,9 @@ ten (`full`) are in use.
 
 The API server is one process, scheduler and controllers are another, and whoever creates the pods
 and watches them is this one. A latency is from sending a pod to hearing that it has a node. With
-`--kubeconfig` the cluster is one that is there already, with somebody else's scheduler.
+`--peer` every workload is measured a second time, right after, on etcd, kube-apiserver,
+kube-controller-manager and kube-scheduler (`python -m tests.interop.build` makes them, which needs
+Go), with the limits on their clients lifted.
 """
 
 from __future__ import annotations
@@ -41,6 +43,7 @@ from dray.api.core import (
     PodResourceClaim,
     PodSpec,
     ResourceRequirements,
+    ServiceAccount,
 )
 from dray.api.core import ResourceClaim as ContainerClaim
 from dray.api.meta import ObjectMeta
@@ -73,9 +76,11 @@ from dray.client import Client, Informer, Informers, connect, load_kubeconfig
 from dray.clock import SystemClock
 from dray.controllers.controllers import Controllers
 from dray.entropy import SystemEntropy
-from dray.errors import NotFound
+from dray.errors import AlreadyExists, NotFound
 from dray.http.loop import run as run_loop
 from dray.scheduler.scheduler import Scheduler
+from tests.interop.build import path_of
+from tests.interop.upstream import Upstream
 
 __all__ = ["WORKLOADS", "main"]
 
@@ -113,6 +118,15 @@ WORKLOADS: Final = {
     "half_5000": Workload(5000, devices_in_use=25_000),
 }
 
+# Upstream's parts, and what they are told besides.
+PEERS: Final = {
+    "kube-controller-manager": (
+        "--controllers=resourceclaim-controller,garbage-collector-controller",
+        "--secure-port=0",
+    ),
+    "kube-scheduler": ("--secure-port=0",),
+}
+
 DEFAULT: Final = ("burst_200", "burst_500", "empty_500", "half_500", "full_500", "burst_5000")
 
 
@@ -121,6 +135,11 @@ DEFAULT: Final = ("burst_200", "burst_500", "empty_500", "half_500", "full_500",
 
 async def furnish(client: Client, workload: Workload) -> None:
     """Nodes, their devices, and what is asked for."""
+    with contextlib.suppress(AlreadyExists):
+        # Whose work that is in a whole cluster is not there in upstream's.
+        await client.create(
+            ServiceAccount(metadata=ObjectMeta(name="default", namespace=NAMESPACE))
+        )
     await each(workload.nodes, lambda number: add_node(client, number))
     expression = f'device.driver == "{DRIVER}"'
     selectors = (DeviceSelector(cel=CELDeviceSelector(expression=expression)),)
@@ -407,10 +426,37 @@ def run_workload(name: str, *, profile: bool) -> float:
             return run_loop(measure(kubeconfig, workload, pids))
 
 
-def main(names: tuple[str, ...] = DEFAULT, *, profile: bool = False) -> bool:
+def run_peer(name: str) -> float:
+    """The same on a cluster of upstream's."""
+    workload = WORKLOADS[name]
+    print(f"{name}, upstream:", flush=True)
+    peer = Upstream(durable=True)
+    kubeconfig = peer.endpoint.kubeconfig
+    try:
+        run_loop(prepare(kubeconfig, workload))
+        with contextlib.ExitStack() as stack:
+            pids = {"apiserver": peer.process_ids[0], "etcd": peer.process_ids[1]}
+            for part, options in PEERS.items():
+                words = [str(path_of(part)), f"--kubeconfig={kubeconfig}", *options]
+                words += ["--leader-elect=false", "--kube-api-qps=5000", "--kube-api-burst=5000"]
+                quiet = subprocess.DEVNULL
+                process = subprocess.Popen(words, stdout=quiet, stderr=quiet, cwd=peer.folder)
+                stack.callback(process.wait)
+                stack.callback(process.terminate)
+                pids[part] = process.pid
+            return run_loop(measure(kubeconfig, workload, pids))
+    finally:
+        peer.stop()
+
+
+def main(names: tuple[str, ...] = DEFAULT, *, profile: bool = False, peer: bool = False) -> bool:
     """All workloads; whether every floor is kept."""
     logging.disable(logging.WARNING)
-    rates = {name: run_workload(name, profile=profile) for name in names}
+    rates = {}
+    for name in names:
+        rates[name] = run_workload(name, profile=profile)
+        if peer:
+            print(f"  {rates[name] / run_peer(name):.1f} times as many pods per second")
     held = True
     for name, rate in rates.items():
         if name.endswith("_500") and rate < PODS_PER_SECOND_MIN:
@@ -429,7 +475,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", metavar="WORKLOAD", help=", ".join(WORKLOADS))
     parser.add_argument("--profile", action="store_true", help="of the scheduler's process")
-    parser.add_argument("--kubeconfig", type=Path, help="of a cluster that is there already")
+    parser.add_argument("--peer", action="store_true", help="measure upstream as well")
     parser.add_argument("--control", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.control is not None:
@@ -441,10 +487,6 @@ if __name__ == "__main__":
         if arguments.profile:
             profiler.disable()
             pstats.Stats(profiler).sort_stats("tottime").print_stats(40)
-    elif arguments.kubeconfig is not None:
-        for chosen in arguments.names or DEFAULT:
-            run_loop(prepare(arguments.kubeconfig, WORKLOADS[chosen]))
-            run_loop(measure(arguments.kubeconfig, WORKLOADS[chosen], {}))
     else:
-        chosen_names = tuple(arguments.names) or DEFAULT
-        sys.exit(0 if main(chosen_names, profile=arguments.profile) else 1)
+        chosen = tuple(arguments.names) or DEFAULT
+        sys.exit(0 if main(chosen, profile=arguments.profile, peer=arguments.peer) else 1)

@@ -44,7 +44,10 @@ PROGRAMS = {
             "k8s.io/kubernetes",
         ),
         Program("etcd", "etcd", "go.etcd.io/etcd/server/v3", "go.etcd.io/etcd/server/v3"),
-        Program("kubelet", "kubernetes", "k8s.io/kubernetes/cmd/kubelet", "k8s.io/kubernetes"),
+        *(
+            Program(name, "kubernetes", f"k8s.io/kubernetes/cmd/{name}", "k8s.io/kubernetes")
+            for name in ("kube-scheduler", "kube-controller-manager", "kubelet")
+        ),
         *(
             Program(
                 name,
