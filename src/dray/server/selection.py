@@ -42,6 +42,9 @@ class _Placed(msgspec.Struct):
     spec: _Place = _Place()
 
 
+# What JSON has in one way only.
+_PLAIN: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-.")
+
 _LABELS: Final = msgspec.json.Decoder(_Labelled)
 _PLACED: Final = msgspec.json.Decoder(_Placed)
 _DOCUMENT: Final = msgspec.json.Decoder()
@@ -81,7 +84,7 @@ class Reading:
 class Selection:
     """The objects of one resource that a client is interested in."""
 
-    __slots__ = ("_fits", "canonical", "fields", "labels", "namespace", "prefix")
+    __slots__ = ("_fits", "_node", "canonical", "fields", "labels", "namespace", "prefix")
 
     def __init__(
         self, prefix: str, namespace: str, labels: Selector | None, fields: FieldMatcher
@@ -91,6 +94,11 @@ class Selection:
         self.labels = labels
         self.fields = fields
         self._fits = None if labels is None else labels.matcher()
+        # As every object of the node has it in its JSON. Of the objects of many nodes, most need
+        # not be read then: a fleet whose nodes each list what is theirs would read all for each.
+        node = fields.exact(NODE_NAME)
+        plain = node is not None and _PLAIN.issuperset(node)
+        self._node = msgspec.json.encode(node) if node and plain else b""
         # Two clients with equal texts are interested in the same objects.
         self.canonical = (self.prefix, "" if labels is None else str(labels), fields.canonical)
 
@@ -101,6 +109,8 @@ class Selection:
 
     def matches(self, record: Record, reading: Reading | None = None) -> bool:
         """Whether the stored object is meant; its key is known to be under the prefix."""
+        if self._node and self._node not in record.value:
+            return False
         if self._fits is not None:
             if reading is None:
                 labels = _LABELS.decode(record.value).metadata.labels

@@ -149,3 +149,22 @@ def test_what_is_on_no_node_has_no_name_of_one(document: Any) -> None:
 
 def test_what_is_on_a_node_has_its_name() -> None:
     assert node_name_of(record(spec={"nodeName": "n", "containers": []})) == "n"
+
+
+@pytest.mark.parametrize(
+    ("node", "document", "meant"),
+    [
+        pytest.param("n-1", {"spec": {"nodeName": "n-1"}}, True, id="there"),
+        pytest.param("n-1", {"spec": {"nodeName": "n-11"}}, False, id="longer"),
+        pytest.param(
+            "n-1", {"spec": {"nodeName": "x"}, "status": {"phase": "n-1"}}, False, id="elsewhere"
+        ),
+        pytest.param("n-1", {}, False, id="nowhere"),
+        pytest.param("", {}, True, id="none-wanted"),
+        pytest.param("\u00e9", {"spec": {"nodeName": "\u00e9"}}, True, id="not-plain"),
+    ],
+)
+def test_objects_of_a_node_are_found_whatever_else_names_it(
+    node: str, document: dict[str, Any], *, meant: bool
+) -> None:
+    assert select(PODS, "", "", f"spec.nodeName={node}").matches(record(**document)) is meant

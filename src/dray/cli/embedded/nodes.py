@@ -51,6 +51,18 @@ class StopMode:
     hurry: asyncio.Event = field(default_factory=asyncio.Event)
 
 
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """A node that is this machine, ready to be started."""
+
+    plan: NodePlan
+    client: Client
+    runtime: Runtime
+    agent: Agent
+    place: Settings
+    drivers: AsyncExitStack
+
+
 class Nodes:
     """All nodes, from `start` to the end of the stack they were started on."""
 
@@ -83,12 +95,14 @@ class Nodes:
         real = [plan for plan in self._plans if not plan.simulated]
         if real:
             context = self._tls()
-            ready += [await self._start_node(stack, plan, context, mode) for plan in real]
+            opened = [await self._open_node(stack, plan, context) for plan in real]
+            # What is begun last is ended first: agents, then all pods at once, then drivers.
+            stack.push_async_callback(self._end_pods, opened, mode)
+            ready += [self._start_node(stack, node) for node in opened]
         simulated = [plan for plan in self._plans if plan.simulated]
         if simulated:
             ready.append(await self._start_fleet(stack, simulated))
         await asyncio.gather(*ready)
-
         self._ready = True
 
     def problem(self) -> str | None:
@@ -97,9 +111,9 @@ class Nodes:
 
     # This machine ------------------------------------------------------------------------------
 
-    async def _start_node(
-        self, stack: AsyncExitStack, plan: NodePlan, context: ssl.SSLContext, mode: StopMode
-    ) -> Awaitable[None]:
+    async def _open_node(
+        self, stack: AsyncExitStack, plan: NodePlan, context: ssl.SSLContext
+    ) -> _Node:
         clock, entropy = self._clock, self._entropy
         root = self._directory / plan.name
         settings = AgentSettings(
@@ -121,36 +135,49 @@ class Nodes:
         runtime = await stack.enter_async_context(
             open_runtime(plan.runtime, root, cdi, self._cri_endpoint, clock, entropy)
         )
-        # What is started last is ended first: the agent, then its pods, then their drivers.
-        drivers = await stack.enter_async_context(AsyncExitStack())
-        agent = Agent(client, runtime, settings, clock=clock, entropy=entropy)
-        stack.push_async_callback(self._end_pods, runtime, agent, mode)
-        name = f"node {plan.name}"
-        self._parts.start(name, agent.run())
-        stack.push_async_callback(self._parts.end, name)
-        place = Settings(node_name=plan.name, kubelet_directory=root, cdi_directory=cdi)
-        return self._join(drivers, plan, agent, client, place)
+        return _Node(
+            plan=plan,
+            client=client,
+            runtime=runtime,
+            agent=Agent(client, runtime, settings, clock=clock, entropy=entropy),
+            place=Settings(node_name=plan.name, kubelet_directory=root, cdi_directory=cdi),
+            drivers=await stack.enter_async_context(AsyncExitStack()),
+        )
 
-    async def _join(
-        self, stack: AsyncExitStack, plan: NodePlan, agent: Agent, client: Client, place: Settings
-    ) -> None:
-        await agent.ready()
-        for make in plan.drivers:
+    def _start_node(self, stack: AsyncExitStack, node: _Node) -> Awaitable[None]:
+        name = f"node {node.plan.name}"
+        self._parts.start(name, node.agent.run())
+        stack.push_async_callback(self._parts.end, name)
+        return self._join(node)
+
+    async def _join(self, node: _Node) -> None:
+        await node.agent.ready()
+        for make in node.plan.drivers:
             driver = make()
             await self._ensure_classes(driver)
-            running = await stack.enter_async_context(
-                serve(driver, place, client=client, clock=self._clock, entropy=self._entropy)
+            serving = serve(
+                driver, node.place, client=node.client, clock=self._clock, entropy=self._entropy
             )
-            self._watch(stack, running, plan.name)
+            running = await node.drivers.enter_async_context(serving)
+            self._watch(node.drivers, running, node.plan.name)
             await published(running, self._clock)
 
-    async def _end_pods(self, runtime: Runtime, agent: Agent, mode: StopMode) -> None:
+    async def _end_pods(self, nodes: Sequence[_Node], mode: StopMode) -> None:
         if mode.keep_pods:
             return
-        graces = {pod.metadata.uid: grace_of(pod) for pod in agent.pods.active_pods()}
-        count = await end_containers(runtime, graces, self._clock, hurry=mode.hurry)
-        if count:
-            _log.info("node %s: %d containers ended", agent.settings.node_name, count)
+        counts = await asyncio.gather(
+            *(
+                end_containers(
+                    node.runtime,
+                    {pod.metadata.uid: grace_of(pod) for pod in node.agent.pods.active_pods()},
+                    self._clock,
+                    hurry=mode.hurry,
+                )
+                for node in nodes
+            )
+        )
+        if sum(counts):
+            _log.info("%d containers of pods ended", sum(counts))
 
     # Nodes that only seem to be there ----------------------------------------------------------
 

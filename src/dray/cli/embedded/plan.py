@@ -14,7 +14,7 @@ from typing import Final
 from dray.agent.fleet import Traits
 from dray.cli.drivers import driver_factory
 from dray.cli.embedded.fleet_file import FleetFile, NodeGroup, load_fleet_file
-from dray.drivers.simulated import Fleet, SimulatedDriver, read_fleet
+from dray.drivers.simulated import Fleet, fleet_driver_factory, read_fleet
 from dray.errors import ConfigurationError
 from dray.sdk import Driver
 
@@ -67,9 +67,9 @@ def plan_nodes(
             f"--driver simulated: {fleet} is for the simulated driver already; leave out one of "
             "the two"
         )
-    simulated = [_simulated(read)] if read is not None else []
-    factories = [*simulated, *(driver_factory(each) for each in drivers)]
-    factories = factories or [_simulated(default_devices())]
+    factories: list[DriverFactory] = [] if read is None else [fleet_driver_factory(read)]
+    factories += [driver_factory(each) for each in drivers]
+    factories = factories or [fleet_driver_factory(default_devices())]
     kind = runtime or (PROCESS if count is None else MEMORY)
     names = [f"node-{n}" for n in range(1, (DEFAULT_NODES if count is None else count) + 1)]
     return [NodePlan(name, kind, drivers=tuple(factories)) for name in names]
@@ -77,18 +77,13 @@ def plan_nodes(
 
 def _planned(file: FleetFile, group: NodeGroup, runtime: str | None) -> list[NodePlan]:
     fleet = file.simulated(group)
-    factories = [] if fleet is None else [_simulated(fleet)]
+    factories: list[DriverFactory] = [] if fleet is None else [fleet_driver_factory(fleet)]
     factories += [driver_factory(each) for each in group.drivers]
     traits = Traits(
         labels=dict(group.labels), taints=group.node_taints(), capacity=group.quantities()
     )
     kind = runtime or group.runtime or PROCESS
     return [NodePlan(name, kind, traits, tuple(factories)) for name in group.names()]
-
-
-def _simulated(fleet: Fleet) -> DriverFactory:
-    # A driver that crashes on command spares the cluster it is in the process of.
-    return lambda: SimulatedDriver(fleet, crash=None)
 
 
 # Something to show every way in which devices are shared out: whole ones of two models, so that

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dray.drivers.simulated.driver import SimulatedDriver
 from dray.drivers.simulated.faults import Fault, FaultKind, Faults
-from dray.drivers.simulated.fleet import Fleet, default_fleet, load_fleet, read_fleet
+from dray.drivers.simulated.fleet import Fleet, Stock, default_fleet, load_fleet, read_fleet
 
 __all__ = [
     "Fault",
@@ -20,6 +20,7 @@ __all__ = [
     "SimulatedDriver",
     "default_fleet",
     "driver_factory",
+    "fleet_driver_factory",
     "load_fleet",
     "read_fleet",
 ]
@@ -27,5 +28,10 @@ __all__ = [
 
 def driver_factory(file: Path | None) -> Callable[[], SimulatedDriver]:
     """Drivers of the fleet in a file, one for each node, that spare the process they are in."""
-    fleet = default_fleet() if file is None else load_fleet(file)
-    return lambda: SimulatedDriver(fleet, crash=None)
+    return fleet_driver_factory(default_fleet() if file is None else load_fleet(file))
+
+
+def fleet_driver_factory(fleet: Fleet) -> Callable[[], SimulatedDriver]:
+    """The same of a fleet that was read already."""
+    stock = Stock(fleet)
+    return lambda: SimulatedDriver(fleet, crash=None, stock=stock)

@@ -17,7 +17,7 @@ from typing import Final
 
 from dray.drivers.simulated.control import SOCKET_NAME, controlled
 from dray.drivers.simulated.faults import ErrorClass, Fault, FaultKind, Faults, Operation
-from dray.drivers.simulated.fleet import Fleet, Model
+from dray.drivers.simulated.fleet import Fleet, Model, Stock
 from dray.drivers.simulated.gpu_config import gpu_config
 from dray.sdk import (
     ClaimedDevice,
@@ -59,12 +59,17 @@ class SimulatedDriver(Driver):
         faults: Faults | None = None,
         *,
         crash: Callable[[], None] | None = kill_oneself,
+        stock: Stock | None = None,
     ) -> None:
-        """`crash` is what a crash does; None where others live in the same process: calls fail."""
+        """`crash` is what a crash does; None where others live in the same process: calls fail.
+
+        Drivers of one fleet in one process may share a `stock` of it.
+        """
         self.name = fleet.driver
         self.fleet: Final = fleet
         self.faults: Final = faults or Faults()
         self._crash = crash
+        self._stock = stock or Stock(fleet)
         self._changed = asyncio.Event()
         self._vanished: frozenset[str] = frozenset()
         self._whole: Inventory | None = None
@@ -90,8 +95,7 @@ class SimulatedDriver(Driver):
     def _inventory(self) -> Inventory:
         """All devices, also those that have vanished. A fleet does not change."""
         if self._whole is None:
-            self._whole = self.fleet.inventory(self.context.node_name)
-            self._models = self.fleet.models_of(self.context.node_name)
+            self._whole, self._models = self._stock.of(self.context.node_name)
         return self._whole
 
     def _device_names(self) -> Collection[str]:

@@ -55,6 +55,7 @@ __all__ = [
     "NodeEntry",
     "Partitions",
     "Profile",
+    "Stock",
     "Taint",
     "Topology",
     "VersionValue",
@@ -182,7 +183,7 @@ class Fleet(_Strict, frozen=True):
 
     def inventory(self, node_name: str) -> Inventory:
         """What a node has; nothing if no entry matches its name."""
-        entry = self._entry(node_name)
+        entry = self.entry_of(node_name)
         if entry is None:
             return Inventory.of(())
         counters: dict[str, Mapping[str, str | int]] = {}
@@ -191,12 +192,13 @@ class Fleet(_Strict, frozen=True):
 
     def models_of(self, node_name: str) -> Mapping[str, Model]:
         """The models of a node's devices, by the devices' names."""
-        entry = self._entry(node_name)
+        entry = self.entry_of(node_name)
         if entry is None:
             return {}
         return {each.name: model for each, model in self._devices(entry, {})}
 
-    def _entry(self, node_name: str) -> NodeEntry | None:
+    def entry_of(self, node_name: str) -> NodeEntry | None:
+        """What the file says of a node of this name: the first that matches."""
         return next((one for one in self.nodes if fnmatchcase(node_name, one.match)), None)
 
     def _devices(
@@ -237,6 +239,25 @@ class Fleet(_Strict, frozen=True):
                 f"{place}: {total} devices, and at most {DEVICES_PER_NODE_MAX} are simulated on "
                 "one node"
             )
+
+
+class Stock:
+    """What nodes of a fleet have, worked out once for all that are alike."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self._fleet = fleet
+        # By what a node's name finds first, which is all that tells nodes apart.
+        self._known: dict[int, tuple[Inventory, Mapping[str, Model]]] = {}
+
+    def of(self, node_name: str) -> tuple[Inventory, Mapping[str, Model]]:
+        """A node's devices, and the models of these by their names."""
+        entry = self._fleet.entry_of(node_name)
+        key = -1 if entry is None else self._fleet.nodes.index(entry)
+        found = self._known.get(key)
+        if found is None:
+            found = self._fleet.inventory(node_name), self._fleet.models_of(node_name)
+            self._known[key] = found
+        return found
 
 
 def _place(topology: Topology, number: int) -> dict[str, Attribute]:

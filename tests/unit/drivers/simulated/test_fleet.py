@@ -9,7 +9,7 @@ import pytest
 from dray.api.quantity import Quantity
 from dray.api.resource import Device
 from dray.drivers.simulated import fleet as module
-from dray.drivers.simulated.fleet import default_fleet, load_fleet, read_fleet
+from dray.drivers.simulated.fleet import Stock, default_fleet, load_fleet, read_fleet
 from dray.sdk import ConfigurationError
 
 FLEET = """
@@ -271,3 +271,17 @@ def test_a_file_that_cannot_be_read_is_named(
     monkeypatch.setattr(module, "FILE_BYTES_MAX", 10)
     with pytest.raises(ConfigurationError, match="larger than 10 bytes"):
         load_fleet(path)
+
+
+def test_nodes_that_are_alike_share_what_they_have() -> None:
+    fleet = read_fleet(
+        "models: {a: {}}\n"
+        "nodes: [{match: big-*, devices: [{model: a, count: 2}]}, {match: small, devices: []}]"
+    )
+    stock = Stock(fleet)
+    inventory, models = stock.of("big-1")
+    assert stock.of("big-2")[0] is inventory
+    assert sorted(models) == ["a-0", "a-1"]
+    assert len(inventory.devices("big-1")) == 2
+    assert not stock.of("small")[0].devices("small")
+    assert not stock.of("other")[0].devices("other")
