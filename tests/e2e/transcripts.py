@@ -5,8 +5,9 @@ A session is the console blocks of a page from the one that starts a server in t
 nodes and drivers were started as well). Whatever is started in the background says in one line that
 it is ready. Commands run as they are written, but in a directory and on ports of the run's own.
 A block marked `console second` is another terminal: its command is started and left running, and
-blocks so marked without a command are what it shows later. What differs from run to run (ages,
-times, uids) is made equal before it is compared.
+blocks so marked without a command are what it shows later. Blocks marked `console up` are not of a
+session of their own: pages of the course in examples/ share the cluster that its first page starts.
+What differs from run to run (ages, times, uids) is made equal before it is compared.
 """
 
 from __future__ import annotations
@@ -24,7 +25,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, NamedTuple, Self
 
-__all__ = ["SECOND", "Block", "Session", "Step", "normalise", "outside_sessions", "sessions_of"]
+__all__ = [
+    "SECOND",
+    "UP",
+    "Block",
+    "Session",
+    "Step",
+    "normalise",
+    "outside_sessions",
+    "sessions_of",
+    "steps_on_a_cluster",
+]
 
 ROOT: Final = Path(__file__).parents[2]
 BIN: Final = Path(sys.executable).parent
@@ -35,6 +46,7 @@ SHOWN_ADDRESS: Final = "127.0.0.1:7443"
 SHOWN_PORT: Final = "--port 7443"
 
 SECOND: Final = "second"
+UP: Final = "up"
 SECONDS_MAX: Final = 60
 
 _FENCE: Final = re.compile(r"^```(console[^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -51,6 +63,8 @@ _PASSING: Final = (
     (re.compile(r"SHA256=[0-9a-f]{64}"), "SHA256=DIGEST"),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"), "TIME"),
     (re.compile(r"(?<![^\s])(?:\d+[smhd]){1,2}(?![^\s])"), "AGE"),
+    (re.compile(r"ready at (\S+) in \d+\.\d s"), r"ready at \1 in SECONDS"),
+    (re.compile(r" deleted from \S+ namespace"), " deleted"),  # newer kubectl says where
     (re.compile(r"revision \d+"), "revision NUMBER"),
     (re.compile(r"\d+ objects, \d+ bytes"), "COUNT objects, COUNT bytes"),
     (re.compile(r"\d+ objects, goes on"), "COUNT objects, goes on"),
@@ -71,6 +85,7 @@ class Block(NamedTuple):
     """A console block of a page."""
 
     steps: tuple[Step, ...]
+    is_up: bool = False
 
     @property
     def starts(self) -> bool:
@@ -93,7 +108,7 @@ def _blocks(page: str) -> Iterator[Block]:
                 steps.append(Step("", "", is_second))
             last = steps.pop()
             steps.append(last._replace(output=f"{last.output}{line}\n"))
-        yield Block(tuple(steps))
+        yield Block(tuple(steps), UP in language.split())
 
 
 def sessions_of(page: str) -> list[tuple[Step, ...]]:
@@ -101,6 +116,8 @@ def sessions_of(page: str) -> list[tuple[Step, ...]]:
     found: list[tuple[Step, ...]] = []
     under_way: list[Step] | None = None
     for block in _blocks(page):
+        if block.is_up:
+            continue
         if under_way is None and block.starts:
             under_way = []
         if under_way is None:
@@ -113,6 +130,11 @@ def sessions_of(page: str) -> list[tuple[Step, ...]]:
     return found
 
 
+def steps_on_a_cluster(page: str) -> tuple[Step, ...]:
+    """What a page shows of the cluster that runs already."""
+    return tuple(step for block in _blocks(page) if block.is_up for step in block.steps)
+
+
 def outside_sessions(page: str) -> str:
     """The page without the blocks of its sessions."""
     is_under_way = False
@@ -120,6 +142,8 @@ def outside_sessions(page: str) -> str:
     def kept(match: re.Match[str]) -> str:
         nonlocal is_under_way
         (block,) = _blocks(match.group())
+        if block.is_up:
+            return ""
         is_part = is_under_way = is_under_way or block.starts
         if block.stops:
             is_under_way = False
