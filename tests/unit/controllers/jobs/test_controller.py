@@ -26,6 +26,8 @@ from dray.controllers.jobs.pods import (
     INDEX_FAILURE_COUNT,
     TRACKING_FINALIZER,
 )
+from dray.entropy import SeededEntropy
+from dray.errors import TransportError
 from tests.unit.controllers.stage import Stage
 from tests.unit.controllers.workloads import (
     NAMESPACE,
@@ -488,6 +490,22 @@ async def test_pods_of_a_job_that_is_gone_lose_their_finalizer(stage: Stage) -> 
     assert left.metadata.finalizers == ()
 
 
+@pytest.mark.parametrize("propagation", ["Background", "Foreground"])
+@pytest.mark.parametrize("ended", [False, True], ids=["running", "ended"])
+def test_a_job_that_is_deleted_goes_with_its_pods(propagation: str, ended: bool) -> None:
+    @on_stage(NAME, "garbage-collector-controller")
+    async def act(stage: Stage) -> None:
+        await stage.client.create(make_job(parallelism=2, completions=2))
+        pods = await active_pods(stage)
+        await finish(stage, *(pods if ended else pods[:1]))
+        await stage.client.delete(Job, "work", namespace=NAMESPACE, propagation_policy=propagation)
+        await stage.pass_time(5, steps=5)
+        assert await pods_of(stage) == []
+        assert (await stage.client.list(Job)).items == ()
+
+    act()
+
+
 @on_stage(NAME)
 async def test_what_cannot_be_made_is_told_and_tried_again(stage: Stage) -> None:
     template = make_template({}, restart_policy="Never", priority_class_name="none")
@@ -548,6 +566,68 @@ def test_each_pod_is_counted_exactly_once_whichever_write_is_lost(
         assert all(pod.metadata.finalizers == () for pod in await pods_of(stage))
 
     act()
+
+
+class Storm:
+    """Loses requests and answers by chance, until it is over."""
+
+    def __init__(self, stage: Stage, seed: int) -> None:
+        self._request = stage.traffic.request
+        self.chance = SeededEntropy(seed)
+        self.is_over = False
+        stage.traffic.request = self.request  # type: ignore[method-assign]
+
+    async def request(self, call: Call) -> Reply:
+        luck = self.chance.uniform(0, 1)
+        if self.is_over or call.method == "GET" or luck > 0.3:
+            return await self._request(call)
+        if luck > 0.15:
+            await self._request(call)
+        raise TransportError(f"{call}: lost")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(12))
+def test_in_any_storm_each_pod_is_counted_exactly_once(seed: int) -> None:
+    @on_stage(NAME)
+    async def act(stage: Stage) -> None:
+        storm = Storm(stage, seed)
+        mode = "Indexed" if seed % 2 else "NonIndexed"
+        await stage.client.create(
+            make_job(parallelism=3, completions=6, completion_mode=mode, backoff_limit=99)
+        )
+        failed: set[str] = set()
+        succeeded: set[str] = set()
+        for _ in range(25):
+            await stage.pass_time(storm.chance.uniform(0, 60))
+            pods = await active_pods(stage)
+            if not pods or await finished(stage):
+                continue
+            pod = pods[int(storm.chance.uniform(0, len(pods)))]
+            if storm.chance.uniform(0, 1) < 0.4:
+                failed.add(pod.metadata.uid)
+                await finish(stage, pod, exit_code=1)
+            else:
+                succeeded.add(pod.metadata.uid)
+                await finish(stage, pod)
+        storm.is_over = True
+        while not await finished(stage):
+            await stage.pass_time(700, steps=7)
+            pods = await active_pods(stage)
+            succeeded |= {pod.metadata.uid for pod in pods}
+            await finish(stage, *pods)
+        status = await status_of(stage)
+        assert (status.succeeded, status.failed) == (len(succeeded), len(failed))
+        assert len(succeeded) == 6
+        assert all(pod.metadata.finalizers == () for pod in await pods_of(stage))
+
+    act()
+
+
+async def finished(stage: Stage) -> bool:
+    return any(
+        type_ in ("Complete", "Failed") for type_, *_ in conditions_of(await status_of(stage))
+    )
 
 
 @pytest.mark.parametrize("mode", ["NonIndexed", "Indexed"])
