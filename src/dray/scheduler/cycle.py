@@ -30,6 +30,7 @@ from dray.scheduler.diagnosis import DYNAMIC_RESOURCES, TIMED_OUT, DeviceReasons
 from dray.scheduler.feasibility import Feasibility, NodeCheck
 from dray.scheduler.filters.filter import Rejection
 from dray.scheduler.node_info import NodeInfo
+from dray.scheduler.nominations import Nominations
 from dray.scheduler.placement import ClaimPlacement, Demand, Placement, Refusal
 from dray.scheduler.pod_claims import Unresolved, resolve
 from dray.scheduler.pod_info import PodInfo
@@ -46,6 +47,11 @@ RESERVED_FOR_MAX: Final = 256
 
 _NOT_AVAILABLE: Final = Rejection(
     DYNAMIC_RESOURCES, ("resourceclaim not available on the node",), resolvable=False
+)
+_LEFT_TO_OTHERS: Final = Rejection(
+    DYNAMIC_RESOURCES,
+    ("cannot allocate all claims (devices are kept for pods of higher priority)",),
+    resolvable=False,
 )
 
 
@@ -73,7 +79,9 @@ class Cycle:
         demands: Demands,
         settings: SchedulerSettings,
         clock: Clock,
+        nominations: Nominations | None = None,
     ) -> None:
+        self.nominations = Nominations() if nominations is None else nominations
         self._snapshot = snapshot
         self._feasibility = feasibility
         self._claims = claims
@@ -243,6 +251,13 @@ class Cycle:
     def survey(self, demand: Demand) -> Survey | None:
         return self._devices.survey(demand.claims) if demand.claims else None
 
+    def wanted_by(self, pod: PodInfo) -> tuple[ResourceClaim, ...]:
+        """The claims of a pod that have no devices yet."""
+        claims = resolve(pod.pod, self._claims.get)
+        if isinstance(claims, Unresolved):
+            return ()
+        return tuple([claim for claim in claims if claim.status.allocation is None])
+
     def node(self, name: str) -> NodeInfo | None:
         return self._snapshot.nodes.get(name)
 
@@ -267,6 +282,7 @@ class Try:
         self.demand = demand
         self.reach = reach
         self._cycle = cycle
+        self._pod = pod
         self._where = where
         self.check = cycle.check(pod, demand)
         self._survey = cycle.survey(demand)
@@ -297,7 +313,7 @@ class Try:
         """Nodes that would do, as many as it takes to choose from."""
         found = []
         enough = self._cycle.feasible_nodes_max
-        check = self.check.on
+        check = self._rejection if self._cycle.nominations else self.check.on
         restricted = self.reach.restricts
         for node in nodes:
             if restricted and not self.reach.includes(node):
@@ -314,8 +330,35 @@ class Try:
             (self._survey is None or self._survey.fits(node.name))
             and self._where(node)
             and self.reach.includes(node)
-            and (check or self.check).on(node) is None
+            and self._rejection(node, check) is None
         )
+
+    def _rejection(self, node: NodeInfo, check: NodeCheck | None = None) -> Rejection | None:
+        """Why the pod cannot be on the node, where others may be meant to be."""
+        check = check or self.check
+        rejection = check.on(node)
+        if rejection is not None or not self._cycle.nominations:
+            return rejection
+        others = self._cycle.nominations.ahead_of(self._pod, node.name)
+        if not others:
+            return None
+        copy, check = node.copy(), check.copy()
+        for other in others:
+            check.add_pod(other, copy)
+            copy.add_pod(other)
+        return check.on(copy) or self._without_devices_of(others, node)
+
+    def _without_devices_of(self, others: Iterable[PodInfo], node: NodeInfo) -> Rejection | None:
+        """Whether the claims leave devices to pods that are meant for the node."""
+        wanted: dict[str, ResourceClaim] = {}
+        for other in others if self.demand.claims else ():
+            wanted.update((claim.metadata.uid, claim) for claim in self._cycle.wanted_by(other))
+        for claim in self.demand.claims:
+            wanted.pop(claim.metadata.uid, None)
+        if not wanted:
+            return None
+        together = self._cycle.survey(Demand((*wanted.values(), *self.demand.claims)))
+        return None if together is None or together.fits(node.name) else _LEFT_TO_OTHERS
 
     def worth(self, node: NodeInfo) -> tuple[int, ...]:
         """What devices make of a node on which the pod fits; less is better."""
@@ -336,7 +379,7 @@ class Try:
         for node in nodes:
             if not self._where(node):
                 continue
-            rejection = self.check.on(node)
+            rejection = self._rejection(node)
             if rejection is None and devices is not None:
                 rejection = devices.on(node.name)
             if rejection is None and not self.reach.includes(node):

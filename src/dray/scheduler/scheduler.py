@@ -44,6 +44,7 @@ from dray.scheduler.feasibility import Feasibility
 from dray.scheduler.hints import default_hints
 from dray.scheduler.making_room import MakingRoom
 from dray.scheduler.metrics import SchedulerMetrics
+from dray.scheduler.nominations import Nominations
 from dray.scheduler.placement import Placement, Refusal
 from dray.scheduler.pod_claims import Unresolved, claim_names, resolve
 from dray.scheduler.pod_info import PodInfo
@@ -91,6 +92,7 @@ class Scheduler:
             client, self._claims, self._devices, gates, clock, self._metrics
         )
         feasibility = Feasibility(self._snapshot)
+        self._nominations = Nominations()
         self._cycle = Cycle(
             self._snapshot,
             feasibility,
@@ -99,6 +101,7 @@ class Scheduler:
             self._extended,
             settings,
             clock,
+            self._nominations,
         )
         self._slots = asyncio.Semaphore(settings.bindings_max)
         self._binder = Binder(
@@ -139,7 +142,6 @@ class Scheduler:
             self._extended.delete,
             scheduler_name=settings.name,
         )
-        self._nominated: dict[str, str] = {}  # by uid: the node where room is being made
         self._assumed: dict[str, Placement] = {}  # by uid: decided, and not heard of yet
         self._tasks: dict[asyncio.Task[None], tuple[QueuedPod, Placement | None]] = {}
         self._synced = asyncio.Event()
@@ -209,8 +211,8 @@ class Scheduler:
             sacrifice = None if outcome.failed else self._making_room.find(info, outcome)
             self._spawn(self._refuse(queued, info, outcome, sacrifice, began), queued)
             return
-        self._nominated.pop(info.uid, None)
         self._snapshot.add_pod(info, outcome.node_name)
+        self._end_nomination(info.uid)
         self._assumed[info.uid] = outcome
         for each in outcome.claims:
             if each.allocation is not None:
@@ -267,10 +269,10 @@ class Scheduler:
             return
         self._metrics.attempted("unschedulable", self._clock.monotonic() - began)
         if sacrifice is not None:
-            self._nominated[info.uid] = sacrifice.node_name
+            self._nominations.add(info, sacrifice.node_name)
         room = await self._making_room.make(info, refusal, sacrifice)
         nominated = room.nominated
-        if nominated == "" and self._nominated.pop(info.uid, None) is None:
+        if nominated == "" and not self._end_nomination(info.uid):
             nominated = None  # it was not we who said so
         if room.again:
             self._queue.activate((info.uid,))
@@ -290,6 +292,14 @@ class Scheduler:
         except (APIError, TransportError) as error:
             # The next attempt tells again, if the pod is still there.
             _log.debug("pod %s was not told: %s", pod.metadata.name, error)
+
+    def _end_nomination(self, uid: str) -> bool:
+        """Whom room was being made for is there, or gone, or does without: others may come."""
+        if not self._nominations.remove(uid):
+            return False
+        self._queue.move(ClusterEvent(ASSIGNED_POD, Action.DELETE))
+        self._queue.move(ClusterEvent(RESOURCE_CLAIM, Action.DELETE))
+        return True
 
     def _spawn(
         self,
@@ -323,15 +333,15 @@ class Scheduler:
             assert old is not None, "it ran"
             self._assumed.pop(old.metadata.uid, None)
             self._snapshot.remove_pod(old.metadata.uid)
-            if self._nominated:
-                self._queue.activate(tuple(self._nominated))
+            if self._nominations:
+                self._queue.activate(self._nominations.uids())
             self._queue.move(ClusterEvent(ASSIGNED_POD, Action.DELETE, old, None))
         either = new if new is not None else old
         assert either is not None, "something changed"
         uid = either.metadata.uid
         over = new is None or bool(new.spec.node_name) or new.status.phase in _ENDED
         if over:
-            self._nominated.pop(uid, None)
+            self._end_nomination(uid)
             if self._assumed.pop(uid, None) is not None:
                 # It came and went before it was heard to run.
                 self._snapshot.remove_pod(uid)
@@ -347,7 +357,7 @@ class Scheduler:
     def _hear_running(self, old: Pod | None, new: Pod) -> None:
         uid = new.metadata.uid
         if old is None:
-            self._nominated.pop(uid, None)
+            self._end_nomination(uid)
             if self._assumed.pop(uid, None) is None:
                 self._queue.delete(new)  # somebody else bound it
             self._snapshot.add_pod(PodInfo.of(new), new.spec.node_name)
@@ -364,6 +374,7 @@ class Scheduler:
             self._snapshot.apply_node(new)
         elif old is not None:
             self._snapshot.remove_node(old.metadata.name)
+            self._queue.activate(self._nominations.uids(old.metadata.name))
         self._devices.hear_node(old, new)
         event = node_event(old, new)
         if event is not None:
@@ -376,9 +387,9 @@ class Scheduler:
             self._snapshot.remove_namespace(old.metadata.name)
 
     def _hear_claim(self, old: ResourceClaim | None, new: ResourceClaim | None) -> None:
-        if self._nominated and _frees_devices(old, new):
+        if self._nominations and _frees_devices(old, new):
             # Whom they were taken for comes before whoever else waits for some.
-            self._queue.activate(tuple(self._nominated))
+            self._queue.activate(self._nominations.uids())
         self._queue.move(object_event(RESOURCE_CLAIM, old, new))
 
     def _hear_slice(self, old: ResourceSlice | None, new: ResourceSlice | None) -> None:
