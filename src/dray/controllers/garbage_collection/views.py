@@ -17,7 +17,7 @@ from dray.api import events
 from dray.api.apiextensions import CustomResourceDefinition
 from dray.api.core import Event
 from dray.api.meta import Object, OwnerReference
-from dray.api.resource import ResourcePoolStatusRequest
+from dray.api.resource import DeviceTaintRule, ResourcePoolStatusRequest
 from dray.api.scheme import Kind, kinds
 from dray.client import Informer
 from dray.controllers.custom_kinds import CustomKind, defined_kind
@@ -27,7 +27,8 @@ from dray.errors import APIError, NotFound, TransportError
 __all__ = ["View", "Views"]
 
 _LEFT_OUT: Final[tuple[type[Object], ...]] = (Event, events.Event)
-_OPTIONAL: Final[tuple[type[Object], ...]] = (ResourcePoolStatusRequest,)
+# Younger than what they belong to: there are clusters without. There are never many of them.
+_OPTIONAL: Final[tuple[type[Object], ...]] = (DeviceTaintRule, ResourcePoolStatusRequest)
 
 Listener = Callable[["View", Object | None, Object | None], None]
 
