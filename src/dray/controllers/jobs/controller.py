@@ -202,7 +202,7 @@ class JobController(Reconciler):
         step.failure = outcome.failure
 
     def _suspended(self, job: Job) -> JobStatus:
-        """The status with what it says about being suspended; the clock of a job runs only then.
+        """The status with what it says about being suspended. Its clock stands meanwhile.
 
         So `activeDeadlineSeconds` is about how long it is active without a break.
         """
