@@ -75,16 +75,16 @@ class SchedulerStage(Stage):
         await super().__aenter__()
         self.wire = Wire(self.traffic)
         self.schedulers: list[Scheduler] = []
-        for number in range(self._count):
-            await self.start_scheduler(seed=11 + number, traffic=Wire(self.traffic, self.wire))
+        for _ in range(self._count):
+            await self.start_scheduler(Wire(self.traffic, self.wire))
         self.scheduler = self.schedulers[0]
         return self
 
-    async def start_scheduler(self, *, seed: int = 11, traffic: Transport | None = None) -> None:
+    async def start_scheduler(self, traffic: Transport | None = None) -> None:
         """Have another one do the same work."""
         if traffic is None:
             self.wire = traffic = Wire(self.traffic)
-        self.scheduler = self.another(traffic, seed=seed)
+        self.scheduler = self.another(traffic, seed=11 + len(self.schedulers))
         self.schedulers.append(self.scheduler)
         self._running = asyncio.ensure_future(self.scheduler.run())
         self._tasks.append(self._running)
