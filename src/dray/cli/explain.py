@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import io
 import json
 import sys
+from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 import click
@@ -23,7 +26,7 @@ from dray.cli.manifests import STANDARD_INPUT
 from dray.cli.output import examples
 from dray.cli.snapshot import Snapshot
 from dray.clock import SystemClock
-from dray.errors import DrayError
+from dray.errors import APIError, ConfigurationError, DrayError, TransportError
 from dray.validation.intake import DEFAULT_NAMESPACE
 
 __all__ = ["command"]
@@ -81,6 +84,7 @@ def _glimpse(context: click.Context) -> Snapshot | None:
     "explain",
     short_help="Say why a pod or a claim gets no devices.",
     epilog=examples(
+        "dray explain pod/train -n ml",
         "dray explain pod/train -n ml -f dump.json",
         "dray explain claim/gpus -n ml -f dump.json -o json",
         "dray explain pod/train -n ml -f dump.json --node node-7",
@@ -102,8 +106,17 @@ def _glimpse(context: click.Context) -> Snapshot | None:
     multiple=True,
     type=click.Path(allow_dash=True),
     metavar="FILE|DIR|-",
-    help="Objects of the cluster, as kubectl get prints them. Repeatable; the last one counts.",
+    help="Objects of the cluster, as kubectl get prints them. Repeatable; the last one counts.  "
+    "[default: the running cluster]",
 )
+@click.option(
+    "--kubeconfig",
+    "kubeconfigs",
+    multiple=True,
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The running cluster to ask.  [default: $KUBECONFIG, ~/.kube/config]",
+)
+@click.option("--context", default="", help="The context of the kubeconfig to use.")
 @click.option(
     "-n",
     "--namespace",
@@ -127,6 +140,8 @@ def _glimpse(context: click.Context) -> Snapshot | None:
 def command(
     subject: tuple[str, ...],
     filenames: tuple[str, ...],
+    kubeconfigs: tuple[Path, ...],
+    context: str,
     namespace: str,
     node: str | None,
     all_nodes: bool,
@@ -135,21 +150,20 @@ def command(
 ) -> int:
     """Say where the devices of a pod or a claim fit, and why they do not fit elsewhere.
 
-    Works on a dump of a cluster, with the allocator that Kubernetes 1.37 has, and counts the
-    reasons over all nodes; if nothing fits, shows the node that comes closest, and changes that
-    were found to help. Exits with 0 if there is a node or all is allocated, with 1 if there is
-    none, with 2 if something cannot be read or a scheduler would stop with an error.
+    Asks a running cluster, or works on a dump of one, with the allocator that Kubernetes 1.37 has,
+    and counts the reasons over all nodes; nothing is changed. If nothing fits, shows the node that
+    comes closest, and changes that were found to help. Exits with 0 if there is a node or all is
+    allocated, with 1 if there is none, with 2 if something cannot be read or a scheduler would stop
+    with an error.
     """
-    if not filenames:
-        raise click.UsageError(f"-f is missing: a dump of the cluster is needed. {HOW_TO_DUMP}")
     gates = parse_gates(feature_gates)
     try:
         snapshot = Snapshot.load(
-            filenames,
+            filenames or (STANDARD_INPUT,),
             gates,
             now=Time(SystemClock().now()),
             namespace=namespace,
-            standard_input=_standard_input(),
+            standard_input=_standard_input() if filenames else _live(kubeconfigs, context),
         )
         found = snapshot.subject(" ".join(subject), namespace)
         answer = Inquiry(snapshot, found, node=node, every=all_nodes).answer()
@@ -161,6 +175,27 @@ def command(
     if answer.verdict is Verdict.UNJUDGED:
         return EXIT_UNREADABLE
     return 0 if answer.verdict.good else EXIT_INVALID
+
+
+def _live(kubeconfigs: tuple[Path, ...], context: str) -> BinaryIO:
+    """What a running cluster has, as if it were piped in."""
+    from dray.cli.live import dump  # noqa: PLC0415 - dumps need no client
+    from dray.client import connect, load_kubeconfig  # noqa: PLC0415 - likewise
+
+    async def fetch() -> bytes:
+        client = connect(config, clock=SystemClock())
+        try:
+            return await dump(client)
+        finally:
+            await client.close()
+
+    try:
+        config = load_kubeconfig(*kubeconfigs, context=context)
+        return io.BytesIO(asyncio.run(fetch()))
+    except ConfigurationError as error:
+        raise CommandError(f"{error}; or pass a dump with -f: {HOW_TO_DUMP}") from error
+    except (APIError, TransportError) as error:
+        raise CommandError(f"the cluster cannot be asked: {error}") from error
 
 
 def _unread(error: CommandError) -> Answer:
