@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Protocol
-
-from prometheus_client.process_collector import ProcessCollector
+from functools import cache
+from typing import Any, Final, Protocol
 
 from dray.http.messages import Request, Response
 from dray.http.service import Counters
@@ -71,8 +70,6 @@ class Metrics:
         # Only what did not succeed is counted on the way; "" came too early for the question.
         self.unauthenticated = {"failure": 0, "": 0}
         self.unauthorized = {"denied": 0, "no-opinion": 0, "": 0}
-        # None is told twice: the collector is ours alone, not the library's global one.
-        self._process = ProcessCollector(registry=None)
         # Pages of other parts of this process, which have families of their own.
         self.others: list[Callable[[], bytes]] = []
 
@@ -91,7 +88,7 @@ class Metrics:
             page.family(FAMILIES[name], samples)
         for name, distributions in self._distributions():
             page.histogram(FAMILIES[name], distributions)
-        for metric in self._process.collect():
+        for metric in _process_collector().collect():
             told = [(each.name, each.labels, each.value) for each in metric.samples]
             # The library leaves the ending of a counter to its own writer of pages.
             ending = "_total" if metric.type == "counter" else ""
@@ -226,6 +223,15 @@ class Metrics:
 
 
 _Path = tuple[str, str, str]
+
+
+@cache
+def _process_collector() -> Any:
+    # Whole servers of its own come with the library: who is never scraped need not load them.
+    from prometheus_client.process_collector import ProcessCollector  # noqa: PLC0415
+
+    # None is told twice: the collector is ours alone, not the library's global one.
+    return ProcessCollector(registry=None)
 
 
 def _labels(series: Series) -> tuple[str, ...]:
