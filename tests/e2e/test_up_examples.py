@@ -53,7 +53,9 @@ def test_an_example_goes_as_its_page_shows(session: Session, page: Path) -> None
 
 
 def leftovers(session: Session) -> str:
-    """What there is of the kinds that pages make, classes and namespaces included."""
+    """What stays of the kinds that pages make, classes and namespaces included."""
+    # What is on its way out when a page has ended: pods of controllers, and claims of pods.
+    kubectl(session, "wait", "--for=delete", "pods,resourceclaims", "--all", "-A", "--timeout=20s")
     return kubectl(session, "get", f"{KINDS},deviceclasses,namespaces", "-A", "-o", "name")
 
 
