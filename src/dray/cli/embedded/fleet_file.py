@@ -15,9 +15,9 @@
       runtime: process
       drivers: [host=devices.yaml]
 
-`driver`, `models`, `devices` and `topology` are those of the simulated driver's own file. That file
-is one of these, too: its nodes have a `match` where others have a `name`, so it says what nodes
-have, and not which there are.
+`driver`, `models`, `unhealthy`, `devices` and `topology` are those of the simulated driver's own
+file. That file is one of these, too: its nodes have a `match` where others have a `name`, so it
+says what nodes have, and not which there are.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ from dray.drivers.simulated.fleet import (
     Model,
     NodeEntry,
     Topology,
+    Unhealthy,
     read_fleet,
 )
 from dray.errors import ConfigurationError, ParseError, quote
@@ -103,13 +104,16 @@ class FleetFile(_Strict, frozen=True):
     nodes: tuple[NodeGroup, ...]
     models: Mapping[str, Model] = {}
     driver: DriverName = DEFAULT_DRIVER
+    unhealthy: Unhealthy = Unhealthy()
 
     def simulated(self, group: NodeGroup) -> Fleet | None:
         """What the simulated driver is told on nodes of a group; None if they have none of it."""
         if not group.devices:
             return None
         entry = NodeEntry(devices=group.devices, topology=group.topology)
-        return Fleet(models=self.models, nodes=(entry,), driver=self.driver)
+        return Fleet(
+            models=self.models, nodes=(entry,), driver=self.driver, unhealthy=self.unhealthy
+        )
 
     def check(self) -> None:
         """Refuse what cannot be. Raises ConfigurationError with the place, the value, the rule."""

@@ -66,6 +66,7 @@ class SimulatedDriver(Driver):
         Drivers of one fleet in one process may share a `stock` of it.
         """
         self.name = fleet.driver
+        self.taint_policy = fleet.unhealthy.policy(fleet.driver)
         self.fleet: Final = fleet
         self.faults: Final = faults or Faults()
         self._crash = crash

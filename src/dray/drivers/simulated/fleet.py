@@ -10,8 +10,9 @@
           - {name: 1g, count: 7, capacity: {memory: 5Gi}, consumes: {memory: 5Gi, slices: 1}}
           counters: {memory: 40Gi, slices: 7}
       l4:
-        capacity: {memory: {value: 24Gi, minimum: 1Gi, step: 1Gi}}
+        capacity: {memory: {value: 24Gi, default: 1Gi, minimum: 1Gi, step: 1Gi}}
         shared: true
+    unhealthy: {effect: NoExecute, recoverSeconds: 10}
     nodes:
     - match: gpu-*
       devices:
@@ -40,8 +41,10 @@ from dray.sdk import (
     Device,
     DeviceCapacity,
     DeviceTaint,
+    Health,
     Inventory,
     Pool,
+    TaintPolicy,
     Version,
     capacity_of,
     device,
@@ -58,6 +61,7 @@ __all__ = [
     "Stock",
     "Taint",
     "Topology",
+    "Unhealthy",
     "VersionValue",
     "default_fleet",
     "load_fleet",
@@ -71,6 +75,8 @@ FILE_BYTES_MAX: Final = 4 * 1024 * 1024
 DEFAULT_DRIVER: Final = "gpu.simulated.dev"
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=DEVICES_PER_NODE_MAX)]
+# A device that must be well for longer than a day was meant to be taken away.
+RecoverSeconds = Annotated[float, msgspec.Meta(ge=0, le=86_400)]
 # A DNS subdomain; the rest of its rules are checked where it registers.
 DriverName = Annotated[
     str, msgspec.Meta(pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", max_length=63)
@@ -174,12 +180,26 @@ class NodeEntry(_Strict, frozen=True):
     topology: Topology = Topology()
 
 
+class Unhealthy(_Strict, frozen=True):
+    """What becomes of a device that is unhealthy: the SDK's usual, unless said otherwise."""
+
+    effect: Literal["None", "NoSchedule", "NoExecute"] = "NoSchedule"
+    recover_seconds: RecoverSeconds = TaintPolicy().hold_seconds
+
+    def policy(self, driver: str) -> TaintPolicy:
+        """The same for the SDK, with the key that it would use itself."""
+        usual = TaintPolicy.usual(driver).taints[Health.UNHEALTHY]
+        taint = DeviceTaint(key=usual.key, effect=self.effect)
+        return TaintPolicy({Health.UNHEALTHY: taint}, hold_seconds=self.recover_seconds)
+
+
 class Fleet(_Strict, frozen=True):
     """All models, and which nodes have which of them."""
 
     models: Mapping[str, Model]
     nodes: tuple[NodeEntry, ...]
     driver: DriverName = DEFAULT_DRIVER
+    unhealthy: Unhealthy = Unhealthy()
 
     def inventory(self, node_name: str) -> Inventory:
         """What a node has; nothing if no entry matches its name."""

@@ -16,6 +16,7 @@ NAMED = """
 driver: gpu.example.com
 models:
   a100: {capacity: {memory: 40Gi}}
+unhealthy: {effect: NoExecute}
 nodes:
 - name: gpu
   count: 2
@@ -53,6 +54,7 @@ def test_devices_are_those_of_the_simulated_driver() -> None:
     fleet = file.simulated(gpu)
     assert fleet is not None
     assert fleet.driver == "gpu.example.com"
+    assert fleet.unhealthy.effect == "NoExecute"
     assert len(fleet.inventory("whatever").devices("whatever")) == 8
     assert file.simulated(edge) is None
 

@@ -206,6 +206,44 @@ def test_a_vanished_device_is_published_no_longer_until_it_recovers() -> None:
     play(scenario)
 
 
+STRICT = read_fleet("""
+models: {gpu: {}}
+unhealthy: {effect: NoExecute, recoverSeconds: 5}
+nodes: [{devices: [{model: gpu, count: 2}]}]
+""")
+
+
+@pytest.mark.parametrize(
+    ("fleet", "effect", "seconds"),
+    [
+        pytest.param(default_fleet(), "NoSchedule", 60.0, id="usual"),
+        pytest.param(STRICT, "NoExecute", 5.0, id="said-otherwise"),
+    ],
+)
+def test_an_unhealthy_device_is_tainted_until_it_was_well_for_as_long_as_its_fleet_says(
+    fleet: Fleet, effect: str, seconds: float
+) -> None:
+    async def scenario(stage: Scene) -> None:
+        def tainted() -> list[tuple[str, str, str]]:
+            inventory = stage.running.taints.apply(stage.driver._inventory(), "n1")
+            return [
+                (each.name, taint.key, taint.effect)
+                for _pool, each in inventory.devices()
+                for taint in each.taints
+            ]
+
+        stage.inject(FaultKind.UNHEALTHY, "gpu-0")
+        await stage.pass_time(0.1)
+        assert tainted() == [("gpu-0", f"{DRIVER}/unhealthy", effect)]
+        stage.driver.faults.recover("gpu-0")
+        await stage.pass_time(seconds - 1)
+        assert tainted()
+        await stage.pass_time(2.0)
+        assert tainted() == []
+
+    play(scenario, fleet=fleet)
+
+
 # Calls ------------------------------------------------------------------------------------------
 
 

@@ -234,6 +234,11 @@ def one_device(model: str, node: str = "devices: [{model: m}]") -> str:
             id="topology",
         ),
         pytest.param(
+            one_device("{}") + "\nunhealthy: {recoverSeconds: -1}",
+            r"at `\$.unhealthy.recoverSeconds`",
+            id="recovery",
+        ),
+        pytest.param(
             one_device("{}") + "\ndriver: Not A Name", r"at `\$.driver`", id="driver-name"
         ),
         pytest.param(
