@@ -25,7 +25,7 @@ from dray.agent.settings import AgentSettings
 from dray.cli.embedded.control_plane import ControlPlane
 from dray.cli.embedded.device_classes import classes_of, ensure_classes
 from dray.cli.embedded.parts import Parts
-from dray.cli.embedded.plan import NodePlan
+from dray.cli.embedded.plan import PROCESS, NodePlan
 from dray.cli.embedded.pod_processes import end_containers
 from dray.cli.node_parts import attached, cdi_directory, open_runtime, published
 from dray.client import Client
@@ -172,6 +172,7 @@ class Nodes:
                     {pod.metadata.uid: grace_of(pod) for pod in node.agent.pods.active_pods()},
                     self._clock,
                     hurry=mode.hurry,
+                    others=node.plan.runtime == PROCESS,
                 )
                 for node in nodes
             )

@@ -18,10 +18,11 @@ from dray.drivers.simulated import Fleet, fleet_driver_factory, read_fleet
 from dray.errors import ConfigurationError
 from dray.sdk import Driver
 
-__all__ = ["DEFAULT_NODES", "NodePlan", "default_devices", "plan_nodes"]
+__all__ = ["DEFAULT_NODES", "PROCESS", "NodePlan", "default_devices", "plan_nodes"]
 
 DEFAULT_NODES: Final = 2
 
+CRI: Final = "cri"
 MEMORY: Final = "memory"
 PROCESS: Final = "process"
 
@@ -48,7 +49,7 @@ def plan_nodes(
     """The nodes. Raises ConfigurationError for what contradicts itself.
 
     `count` nodes are simulated unless a runtime is named; without a count and a file that names
-    them there are two, which are this machine.
+    them there are two, which are this machine, or one if it has a CRI runtime.
     """
     read = None if fleet is None else load_fleet_file(fleet)
     if isinstance(read, FleetFile):
@@ -61,7 +62,7 @@ def plan_nodes(
                 f"--driver {drivers[0]}: {fleet} says which drivers nodes have; add it there, to "
                 "`drivers` of a node"
             )
-        return [one for group in read.nodes for one in _planned(read, group, runtime)]
+        return _checked([one for group in read.nodes for one in _planned(read, group, runtime)])
     if read is not None and any(each.partition("=")[0] == "simulated" for each in drivers):
         raise ConfigurationError(
             f"--driver simulated: {fleet} is for the simulated driver already; leave out one of "
@@ -71,8 +72,20 @@ def plan_nodes(
     factories += [driver_factory(each) for each in drivers]
     factories = factories or [fleet_driver_factory(default_devices())]
     kind = runtime or (PROCESS if count is None else MEMORY)
-    names = [f"node-{n}" for n in range(1, (DEFAULT_NODES if count is None else count) + 1)]
-    return [NodePlan(name, kind, drivers=tuple(factories)) for name in names]
+    usual = 1 if kind == CRI else DEFAULT_NODES
+    names = [f"node-{n}" for n in range(1, (usual if count is None else count) + 1)]
+    return _checked([NodePlan(name, kind, drivers=tuple(factories)) for name in names])
+
+
+def _checked(plans: list[NodePlan]) -> list[NodePlan]:
+    sharing = [plan.name for plan in plans if plan.runtime == CRI]
+    if len(sharing) > 1:
+        # Each would take the other's pods for what is left of its own.
+        raise ConfigurationError(
+            f"nodes {sharing[0]} and {sharing[1]} both have the runtime cri: only one node can "
+            "have it"
+        )
+    return plans
 
 
 def _planned(file: FleetFile, group: NodeGroup, runtime: str | None) -> list[NodePlan]:

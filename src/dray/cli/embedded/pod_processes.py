@@ -32,14 +32,20 @@ async def end_containers(
     clock: Clock,
     *,
     hurry: asyncio.Event | None = None,
+    others: bool = True,
 ) -> int:
     """End all containers, and return how many there were. `graces` are by the UIDs of pods.
+
+    `others` says whether containers of other pods than those are ended, too: they are where the
+    runtime is ours alone.
 
     Bounded: a container that does not end in time is killed, and one that cannot be killed is told
     of and left. Once `hurry` is set all are killed at once.
     """
     containers = [
-        one for one in await runtime.list_containers() if one.state is not ContainerState.EXITED
+        one
+        for one in await runtime.list_containers()
+        if one.state is not ContainerState.EXITED and (others or one.pod.uid in graces)
     ]
     if not containers:
         return 0

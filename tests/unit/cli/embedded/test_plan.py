@@ -104,3 +104,13 @@ def test_a_driver_that_crashes_spares_the_cluster() -> None:
     driver = plan()[0].drivers[0]()
     assert isinstance(driver, SimulatedDriver)
     assert driver._crash is None
+
+
+def test_one_node_at_most_has_a_cri_runtime(tmp_path: Path) -> None:
+    assert [one.name for one in plan(runtime="cri")] == ["node-1"]
+    with pytest.raises(ConfigurationError, match="nodes node-1 and node-2 both have the runtime"):
+        plan(runtime="cri", count=2)
+    fleet = tmp_path / "f.yaml"
+    fleet.write_text("nodes: [{name: a, count: 2, runtime: cri}]")
+    with pytest.raises(ConfigurationError, match="nodes a-1 and a-2"):
+        plan(fleet=fleet)

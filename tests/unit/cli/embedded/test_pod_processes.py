@@ -113,3 +113,15 @@ def test_what_cannot_be_ended_is_told_of_and_left(
     run(scenario())
     assert "container main of pod default/pod-a" in caplog.text
     assert told in caplog.text
+
+
+def test_containers_of_others_are_left_alone_where_the_runtime_is_shared() -> None:
+    async def scenario() -> None:
+        runtime = Stubborn(FakeClock(), "at once")
+        await containers(runtime, "ours", "theirs")
+        assert await end_containers(runtime, {"ours": 1.0}, FakeClock(), others=False) == 1
+        states = {one.pod.uid: one.state for one in await runtime.list_containers()}
+        assert states["ours"] is ContainerState.EXITED
+        assert states["theirs"] is ContainerState.RUNNING
+
+    run(scenario())
