@@ -73,7 +73,10 @@ class Kind:
         return f"{self.group}/{version}" if self.group else version
 
     def version(self, name: str) -> Version | None:
-        return next((version for version in self.versions if version.name == name), None)
+        for version in self.versions:
+            if version.name == name:
+                return version
+        return None
 
 
 def _resource_kind(

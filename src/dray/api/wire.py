@@ -163,7 +163,8 @@ class Time:
     def __init__(self, instant: datetime) -> None:
         if instant.tzinfo is None:
             raise ParseError(str(instant), "must have a time zone")
-        instant = instant.astimezone(UTC)
+        if instant.tzinfo is not UTC:
+            instant = instant.astimezone(UTC)
         object.__setattr__(self, "instant", self._cut(instant))
         object.__setattr__(self, "_text", self._write(instant))
 
@@ -180,7 +181,7 @@ class Time:
 
     @staticmethod
     def _write(instant: datetime) -> str:
-        return instant.strftime("%Y-%m-%dT%H:%M:%SZ").rjust(20, "0")
+        return f"{instant.isoformat(timespec='seconds')[:19]}Z"
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__} is immutable")
@@ -212,7 +213,7 @@ class MicroTime(Time):
 
     @staticmethod
     def _write(instant: datetime) -> str:
-        return instant.strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
+        return f"{instant.isoformat(timespec='microseconds')[:26]}Z"
 
 
 _RFC_3339: Final = re.compile(

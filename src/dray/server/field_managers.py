@@ -64,10 +64,11 @@ def after_update(
     traits = call.model.traits
     reset = traits.status_reset_fields if subresource == "status" else traits.reset_fields
     before, after = _without_alike(old, new, reset)
-    live, wanted = _document(call, before), _document(call, after)
+    sets = _FieldSets()
+    live, wanted = _document(call, before, sets), _document(call, after, sets)
     manager = _manager(call, subresource)
     entries = manager.after_update(live, wanted, options.manager, str(now))
-    return _with_entries(new, entries)
+    return _with_entries(new, entries, sets)
 
 
 def _fields_of_new(obj: Any, manager: FieldManager, model: Model, version: str) -> FieldSet:
@@ -96,29 +97,54 @@ def _without_alike(old: Any, new: Any, reset: tuple[str, ...]) -> tuple[Any, Any
         part = getattr(new, name, None)
         if isinstance(part, Struct) and (name in reset or part is getattr(old, name)):
             blank[name] = type(part)()
+    if "metadata" in reset:
+        old, new = _with_bare_metadata(old), _with_bare_metadata(new)
     return (replace(old, **blank), replace(new, **blank)) if blank else (old, new)
+
+
+def _with_bare_metadata(obj: Any) -> Any:
+    metadata: ObjectMeta = obj.metadata
+    bare = ObjectMeta(uid=metadata.uid, managed_fields=metadata.managed_fields)
+    return replace(obj, metadata=bare)
 
 
 _PARTS: Final = ("spec", "status")
 
 
-def _document(call: Call, obj: Any) -> dict[str, Any]:
-    """The object as JSON values; sets of fields, which repeat, are not read again each time."""
+class _FieldSets:
+    """The sets of fields of one write: what they are as JSON, and how they were written."""
+
+    def __init__(self) -> None:
+        self._written: dict[int, msgspec.Raw] = {}
+
+    def read(self, carried: msgspec.Raw) -> Any:
+        """The set; those that repeat from object to object are not read again."""
+        data = bytes(carried)
+        is_short = len(data) <= FIELDS_BYTES_MAX
+        fields = _remembered_values(data) if is_short else carried_values(data)
+        if fields:
+            self._written[id(fields)] = carried
+        return fields
+
+    def write(self, fields: FieldSet) -> msgspec.Raw:
+        """What to store of it; nobody changes a set, so the very same is written the same."""
+        return self._written.get(id(fields)) or msgspec.Raw(_encode(fields))
+
+
+def _document(call: Call, obj: Any, sets: _FieldSets) -> dict[str, Any]:
+    """The object as JSON values."""
     metadata: ObjectMeta = obj.metadata
     entries, metadata = metadata.managed_fields, replace(metadata, managed_fields=())
     document = call.model.document(replace(obj, metadata=metadata), call.resource.version)
     if entries:
-        document["metadata"]["managedFields"] = [_shown(entry) for entry in entries]
+        document["metadata"]["managedFields"] = [_shown(entry, sets) for entry in entries]
     return document
 
 
-def _shown(entry: ManagedFieldsEntry) -> dict[str, Any]:
-    if entry.fields_v1 is None:
-        return to_builtins(entry)
+def _shown(entry: ManagedFieldsEntry, sets: _FieldSets) -> dict[str, Any]:
     document = to_builtins(replace(entry, fields_v1=None))
-    data = bytes(entry.fields_v1)
-    is_short = len(data) <= FIELDS_BYTES_MAX
-    document["fieldsV1"] = _remembered_values(data) if is_short else carried_values(data)
+    if entry.fields_v1 is not None:
+        document["fieldsV1"] = sets.read(entry.fields_v1)
     return document
 
 
@@ -174,11 +200,12 @@ def _timeless(entries: tuple[ManagedFieldsEntry, ...]) -> list[tuple[str, ...]]:
     )
 
 
-def _with_entries(obj: Any, entries: list[dict[str, Any]]) -> Any:
-    return replace(obj, metadata=replace(obj.metadata, managed_fields=_typed(entries)))
+def _with_entries(obj: Any, entries: list[dict[str, Any]], sets: _FieldSets | None = None) -> Any:
+    typed = _typed(entries, sets or _FieldSets())
+    return replace(obj, metadata=replace(obj.metadata, managed_fields=typed))
 
 
-def _typed(entries: list[dict[str, Any]]) -> tuple[ManagedFieldsEntry, ...]:
+def _typed(entries: list[dict[str, Any]], sets: _FieldSets) -> tuple[ManagedFieldsEntry, ...]:
     return tuple(
         ManagedFieldsEntry(
             manager=entry.get("manager", ""),
@@ -186,7 +213,7 @@ def _typed(entries: list[dict[str, Any]]) -> tuple[ManagedFieldsEntry, ...]:
             api_version=entry["apiVersion"],
             time=Time.parse(entry["time"]) if "time" in entry else None,
             fields_type=entry["fieldsType"],
-            fields_v1=msgspec.Raw(_encode(entry["fieldsV1"])),
+            fields_v1=sets.write(entry["fieldsV1"]),
             subresource=entry.get("subresource", ""),
         )
         for entry in entries

@@ -8,8 +8,9 @@ apiserver pkg/endpoints/request/requestinfo.go.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from dray.server.switches import is_on
 
@@ -30,8 +31,7 @@ _COLLECTION_VERBS: Final[Mapping[str, str]] = {"get": "list", "delete": "deletec
 _NAMESPACE_SUBRESOURCES: Final = frozenset({"status", "finalize"})
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(msgspec.Struct, frozen=True):
     """What a request is about. Without a resource it is about the path alone."""
 
     verb: str

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+import msgspec
+
 __all__ = [
     "ALL_AUTHENTICATED",
     "ALL_UNAUTHENTICATED",
@@ -41,9 +43,8 @@ ANONYMOUS: Final = User("system:anonymous", groups=(ALL_UNAUTHENTICATED,))
 SYSTEM: Final = User("system:apiserver", groups=(SYSTEM_MASTERS, ALL_AUTHENTICATED))
 
 
-@dataclass(frozen=True, slots=True)
-class Attributes:
-    """What a request wants to do, in the words authorizers understand.
+class Attributes(msgspec.Struct, frozen=True):
+    """What a request wants to do, in the words authorizers understand. One is made for every one.
 
     Either a resource is asked for, or, if `resource` is empty, a path. A review may name neither:
     that is the resource without a name, which only a rule for all resources allows.

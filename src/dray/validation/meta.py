@@ -154,6 +154,8 @@ def validate_common_update(
 
 def validate_labels(labels: Mapping[str, str], path: str) -> list[FieldError]:
     """Labels, node selectors and the like. Errors name the whole map, as upstream's do."""
+    if not labels:
+        return []
     found = Findings()
     for key, value in labels.items():
         for message in names.label_key(key):
@@ -165,6 +167,8 @@ def validate_labels(labels: Mapping[str, str], path: str) -> list[FieldError]:
 
 def validate_annotations(annotations: Mapping[str, str], path: str) -> list[FieldError]:
     """Keys are label keys in any case; values are free; all together are bounded."""
+    if not annotations:
+        return []
     found = Findings()
     for key in annotations:
         for message in names.label_key(key.lower()):
@@ -267,7 +271,8 @@ def _check_update(found: Findings, new: ObjectMeta, old: ObjectMeta, path: str) 
             old.deletion_grace_period_seconds,
         ),
     ):
-        check_immutable(found, ours, theirs, f"{path}.{name}")
+        if ours != theirs:
+            check_immutable(found, ours, theirs, f"{path}.{name}")
     found.extend(validate_labels(new.labels, f"{path}.labels"))
     found.extend(validate_annotations(new.annotations, f"{path}.annotations"))
     _check_owner_references(found, new.owner_references, f"{path}.ownerReferences")
@@ -385,6 +390,8 @@ def _check_managed_fields(
 
 
 def _check_field_manager(found: Findings, manager: str, path: str) -> None:
+    if manager.isprintable() and byte_length(manager) <= FIELD_MANAGER_BYTES_MAX:
+        return
     if byte_length(manager) > FIELD_MANAGER_BYTES_MAX:
         found.too_long(path, FIELD_MANAGER_BYTES_MAX)
     position = 0

@@ -9,9 +9,10 @@ hub version; custom resources are Unstructured and only concern plugins that loo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Protocol
+
+import msgspec
 
 from dray.api.meta import DeleteOptions
 from dray.server.resources import Resource
@@ -29,9 +30,8 @@ class Operation(Enum):
     CONNECT = "CONNECT"
 
 
-@dataclass(frozen=True, slots=True)
-class AdmissionRequest:
-    """A write on its way to the store."""
+class AdmissionRequest(msgspec.Struct, frozen=True):
+    """A write on its way to the store. A struct: there are several of every write."""
 
     operation: Operation
     resource: Resource
@@ -47,19 +47,8 @@ class AdmissionRequest:
     delete_options: DeleteOptions | None = None
 
     def with_object(self, obj: Any) -> AdmissionRequest:
-        """The same request for another object; dataclasses.replace takes twice as long."""
-        return AdmissionRequest(
-            self.operation,
-            self.resource,
-            self.user,
-            self.namespace,
-            self.name,
-            self.subresource,
-            self.dry_run,
-            obj,
-            self.old,
-            self.delete_options,
-        )
+        """The same request for another object."""
+        return msgspec.structs.replace(self, object=obj)
 
 
 class Plugin(Protocol):

@@ -11,8 +11,9 @@ pkg/registry/resource/utils.go.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from dray.api import names
 from dray.api.equality import semantically_equal

@@ -169,7 +169,8 @@ class TypedModel:
         return STORED_START + data[len(self._start) :]
 
     def document(self, obj: Any, version: str) -> dict[str, Any]:
-        return to_builtins(scheme.from_hub(obj, version))
+        # At the hub, all there is to it is the name, which the object has.
+        return to_builtins(obj if version == self._hub.name else scheme.from_hub(obj, version))
 
     def show(self, value: bytes, revision: int, resource: Resource, *, typed: bool = True) -> bytes:
         if self._version(resource.version).from_hub is not None:

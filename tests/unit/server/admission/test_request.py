@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from msgspec.structs import fields, replace
 
 from dray.api.meta import DeleteOptions
 from dray.server.admission.request import AdmissionRequest, Operation, Plugin
