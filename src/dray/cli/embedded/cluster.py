@@ -71,7 +71,7 @@ async def run_cluster(
         )
         stack.push_async_callback(control_plane.close)
         stack.push_async_callback(parts.end_all)
-        narrator = Narrator(control_plane.informers)
+        narrator = Narrator(control_plane.informers, clock)
         nodes = Nodes(
             settings.nodes,
             control_plane,
@@ -84,6 +84,7 @@ async def run_cluster(
         )
         server.add_component("nodes", nodes.problem, lambda: b"")
         control_plane.start()
+        parts.start("narrator", narrator.run())
         started = asyncio.ensure_future(_both(control_plane.ready(), nodes.start(stack, mode)))
         if not await parts.until(_before(started, stop)):
             return

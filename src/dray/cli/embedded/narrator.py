@@ -7,6 +7,7 @@ controllers have anyhow.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, NamedTuple, TypeVar
@@ -26,6 +27,7 @@ from dray.api.core import (
 from dray.api.meta import Object
 from dray.api.resource import ResourceClaim, ResourceSlice
 from dray.client import Informers
+from dray.clock import Clock
 from dray.errors import shorten
 
 __all__ = ["Line", "Narrator", "claim_lines", "node_lines", "pod_lines", "slice_lines"]
@@ -39,6 +41,10 @@ MESSAGE_CHARACTERS_MAX: Final = 400
 # A slice has 128 devices at most, and a change of all of them is one thing that happened.
 DEVICES_TOLD_MAX: Final = 8
 
+# Nobody reads faster, and a cluster that schedules hundreds of pods a second has better to do.
+LINES_MAX: Final = 100
+WINDOW_SECONDS: Final = 1.0
+
 T = TypeVar("T", bound=Object)
 
 
@@ -51,10 +57,15 @@ class Line(NamedTuple):
 
 
 class Narrator:
-    """Writes lines to the log, from `begin` on."""
+    """Writes lines to the log, from `begin` on, and counts what is too much to tell."""
 
-    def __init__(self, informers: Informers) -> None:
+    def __init__(self, informers: Informers, clock: Clock) -> None:
+        self._clock = clock
         self._begun = False
+        self._since = clock.monotonic()
+        self._told_count = 0  # in this second
+        self._untold_count = 0
+        self._too_much = asyncio.Event()
         informers.of(Pod).listen(self._listener(pod_lines))
         informers.of(Node).listen(self._listener(node_lines))
         informers.of(ResourceClaim).listen(self._listener(claim_lines))
@@ -64,17 +75,37 @@ class Narrator:
         """Tell from now on. What was there before is no news."""
         self._begun = True
 
+    async def run(self) -> None:
+        """Say how much was not told, for ever."""
+        while True:
+            await self._too_much.wait()
+            await self._clock.sleep(WINDOW_SECONDS)
+            self._too_much.clear()
+            count, self._untold_count = self._untold_count, 0
+            _log.info("%d more changes, which came too fast to be told", count)
+
     def _listener(
         self, lines: Callable[[T | None, T | None], Iterator[Line]]
     ) -> Callable[[T | None, T | None], None]:
         def hear(old: T | None, new: T | None) -> None:
-            if self._begun and _log.isEnabledFor(logging.WARNING):
+            if self._begun and self._may_tell():
                 for line in lines(old, new):
+                    self._told_count += 1
                     kind, namespace, name = line.about
-                    fields = {"kind": kind, "namespace": namespace, "name": name}
-                    _log.log(line.level, "%s", line.text, extra={"details": fields})
+                    details = {"kind": kind, "namespace": namespace, "name": name}
+                    _log.log(line.level, "%s", line.text, extra={"details": details})
 
         return hear
+
+    def _may_tell(self) -> bool:
+        now = self._clock.monotonic()
+        if now - self._since >= WINDOW_SECONDS:
+            self._since, self._told_count = now, 0
+        if self._told_count < LINES_MAX:
+            return True
+        self._untold_count += 1
+        self._too_much.set()
+        return False
 
 
 # Pods ------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -39,8 +39,10 @@ from dray.api.resource import (
     ResourceSliceSpec,
 )
 from dray.api.wire import Time
+from dray.cli.embedded import narrator as module
 from dray.cli.embedded.narrator import (
     DEVICES_TOLD_MAX,
+    WINDOW_SECONDS,
     Line,
     Narrator,
     claim_lines,
@@ -50,6 +52,7 @@ from dray.cli.embedded.narrator import (
 )
 from dray.client import Informers
 from dray.entropy import SeededEntropy
+from dray.testing import FakeClock
 from dray.testing.cluster import Cluster
 
 PENDING = PodStatus(phase="Pending")
@@ -319,7 +322,7 @@ def test_only_what_happens_from_the_beginning_on_is_told(
     async def scenario() -> None:
         async with Cluster() as cluster:
             informers = Informers(cluster.client, clock=cluster.clock, entropy=SeededEntropy(1))
-            narrator = Narrator(informers)
+            narrator = Narrator(informers, cluster.clock)
             task = asyncio.ensure_future(informers.run())
             await cluster.add_pod("before")
             await informers.synced()
@@ -339,3 +342,36 @@ def test_only_what_happens_from_the_beginning_on_is_told(
     assert [each.getMessage() for each in told] == ["pod default/after created"]
     details = told[0].__dict__["details"]
     assert details == {"kind": "Pod", "namespace": "default", "name": "after"}
+
+
+def test_what_comes_too_fast_is_counted(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LINES_MAX", 2)
+
+    async def scenario() -> None:
+        clock = FakeClock()
+        async with Cluster(clock=clock) as cluster:
+            informers = Informers(cluster.client, clock=clock, entropy=SeededEntropy(1))
+            narrator = Narrator(informers, clock)
+            narrator.begin()
+            told = asyncio.ensure_future(narrator.run())
+            hear: Callable[[Node | None, Node | None], None] = narrator._listener(node_lines)
+            for _ in range(5):
+                hear(node("True"), None)
+            await asyncio.sleep(0)
+            clock.advance(WINDOW_SECONDS)
+            for _ in range(5):
+                await asyncio.sleep(0)
+            hear(node("True"), None)
+            told.cancel()
+            await asyncio.wait((told,))
+
+    with caplog.at_level(logging.INFO, "dray.cluster"):
+        asyncio.run(asyncio.wait_for(scenario(), 30))
+    assert [each.getMessage() for each in caplog.records if each.name == "dray.cluster"] == [
+        "node n1 deleted",
+        "node n1 deleted",
+        "3 more changes, which came too fast to be told",
+        "node n1 deleted",
+    ]
