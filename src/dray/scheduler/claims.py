@@ -54,6 +54,10 @@ class Claims:
         """The newest that is known of a claim, except what is in flight."""
         return self._assumed.get((namespace, name)) or self._informer.get(name, namespace)
 
+    def expected(self, name: str, namespace: str) -> ResourceClaim | None:
+        """The claim as it is going to be, what is in flight included."""
+        return self._in_flight.get((namespace, name)) or self.get(name, namespace)
+
     def is_in_flight(self, claim: ResourceClaim) -> bool:
         """Whether devices are being given to it just now."""
         return _key(claim) in self._in_flight
@@ -108,8 +112,14 @@ class Claims:
             old = assumed
             if same and new is not None and _revision(new) == _revision(assumed):
                 return  # we know
-        if new is None:
-            self._in_flight.pop(key, None)
+        held = self._in_flight.get(key)
+        if new is None and held is not None:
+            del self._in_flight[key]
+            old = held  # it had devices, whatever was stored of that
+        elif held is not None and _holding(new) not in (None, _holding(held)):
+            # Somebody else gave it others: what was chosen will not be stored.
+            self._count(key, new)
+            self._tell(held, None)
         self._settle(key, old, new)
 
     def _settle(self, key: _Key, old: ResourceClaim | None, new: ResourceClaim | None) -> None:

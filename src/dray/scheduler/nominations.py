@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dray.api.resource import ResourceClaim
 from dray.scheduler.pod_info import PodInfo
 
 __all__ = ["Nominations"]
@@ -17,12 +18,14 @@ class Nominations:
 
     def __init__(self) -> None:
         self._nodes: dict[str, str] = {}  # by uid of the pod
+        self._claims: dict[str, tuple[ResourceClaim, ...]] = {}  # by uid of the pod
         self._pods: dict[str, dict[str, PodInfo]] = {}  # by node, then uid
 
-    def add(self, pod: PodInfo, node_name: str) -> None:
-        """A pod is to go to a node, and no longer to another."""
+    def add(self, pod: PodInfo, node_name: str, claims: tuple[ResourceClaim, ...] = ()) -> None:
+        """A pod is to go to a node, and no longer to another, once these claims are idle."""
         self.remove(pod.uid)
         self._nodes[pod.uid] = node_name
+        self._claims[pod.uid] = claims
         self._pods.setdefault(node_name, {})[pod.uid] = pod
 
     def remove(self, uid: str) -> bool:
@@ -30,6 +33,7 @@ class Nominations:
         node_name = self._nodes.pop(uid, None)
         if node_name is None:
             return False
+        del self._claims[uid]
         pods = self._pods[node_name]
         del pods[uid]
         if not pods:
@@ -39,6 +43,14 @@ class Nominations:
     def uids(self, node_name: str | None = None) -> tuple[str, ...]:
         """The pods, or those that are meant for one node."""
         return tuple(self._nodes if node_name is None else self._pods.get(node_name, ()))
+
+    def node_of(self, uid: str) -> str | None:
+        """Where a pod is to go."""
+        return self._nodes.get(uid)
+
+    def claims_of(self, uid: str) -> tuple[ResourceClaim, ...]:
+        """The claims whose devices a pod was to get, as they were then."""
+        return self._claims.get(uid, ())
 
     def ahead_of(self, pod: PodInfo, node_name: str) -> Sequence[PodInfo]:
         """The pods meant for a node to which this one has to leave their room."""

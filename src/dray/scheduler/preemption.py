@@ -28,6 +28,7 @@ from dray.scheduler.devices import Devices
 from dray.scheduler.diagnosis import DYNAMIC_RESOURCES
 from dray.scheduler.feasibility import NodeCheck
 from dray.scheduler.node_info import NodeInfo
+from dray.scheduler.nominations import Nominations
 from dray.scheduler.placement import Refusal
 from dray.scheduler.pod_info import PodInfo, read_selector
 from dray.scheduler.snapshot import Snapshot
@@ -46,6 +47,7 @@ class Sacrifice(NamedTuple):
     node_name: str
     victims: tuple[PodInfo, ...]
     violations: int = 0  # of disruption budgets
+    claims: tuple[ResourceClaim, ...] = ()  # that nobody uses then
 
     @property
     def pain(self) -> tuple[int, int, int, int, float]:
@@ -77,12 +79,14 @@ class Preemption:
         claims: Claims,
         devices: Devices,
         budgets: Informer[PodDisruptionBudget],
+        nominations: Nominations,
     ) -> None:
         self._snapshot = snapshot
         self._cycle = cycle
         self._claims = claims
         self._devices = devices
         self._budgets = budgets
+        self._nominations = nominations
 
     def find(self, pod: PodInfo, refusal: Refusal) -> Sacrifice | None:
         """The least that must go for the pod; None if nothing would help, or it may not."""
@@ -103,10 +107,29 @@ class Preemption:
         return min(found, key=lambda each: each.pain, default=None)
 
     def waits(self, pod: PodInfo) -> bool:
-        """Whether pods are on their way out already, from the node that is meant for the pod."""
-        node = self._snapshot.nodes.get(pod.pod.status.nominated_node_name)
-        return node is not None and any(
-            each.terminating and each.priority < pod.priority for each in node.pods.values()
+        """Whether room is on its way already, on the node that is meant for the pod.
+
+        Pods take time to end, and the devices they had take a little longer to come free.
+        """
+        name = self._nominations.node_of(pod.uid) or pod.pod.status.nominated_node_name
+        node = self._snapshot.nodes.get(name)
+        return node is not None and (
+            any(each.terminating and each.priority < pod.priority for each in node.pods.values())
+            or any(self._comes_free(claim) for claim in self._nominations.claims_of(pod.uid))
+        )
+
+    def _comes_free(self, claim: ResourceClaim) -> bool:
+        """Whether a claim still has devices that only those used who had to go."""
+        newest = self._claims.get(claim.metadata.name, claim.metadata.namespace)
+        users = {user.uid for user in claim.status.reserved_for}
+        return (
+            newest is not None
+            and newest.metadata.uid == claim.metadata.uid
+            and newest.status.allocation is not None
+            and all(
+                user.uid in users and not self._snapshot.has_pod(user.uid)
+                for user in newest.status.reserved_for
+            )
         )
 
     def _on(self, pod: PodInfo, node: NodeInfo) -> Sacrifice | None:
@@ -129,7 +152,8 @@ class Preemption:
                 violations += 1
         if not victims:
             return None  # it would fit as it is: what was in the way has gone
-        return Sacrifice(node.name, tuple(_important_first(victims)), violations)
+        claims = tuple(self._held_by(victims))
+        return Sacrifice(node.name, tuple(_important_first(victims)), violations, claims)
 
     # What if -----------------------------------------------------------------------------------
 
@@ -167,7 +191,7 @@ class Preemption:
         found: dict[str, ResourceClaim] = {}
         for info in pods:
             for reference in references(info.pod):
-                claim = self._claims.get(reference.claim_name, info.namespace)
+                claim = self._claims.expected(reference.claim_name, info.namespace)
                 if (
                     claim is not None
                     and claim.status.allocation is not None

@@ -133,6 +133,7 @@ class Scheduler:
             self._claims,
             self._devices,
             informers.of(PodDisruptionBudget),
+            self._nominations,
         )
         self._making_room = MakingRoom(
             client,
@@ -269,7 +270,7 @@ class Scheduler:
             return
         self._metrics.attempted("unschedulable", self._clock.monotonic() - began)
         if sacrifice is not None:
-            self._nominations.add(info, sacrifice.node_name)
+            self._nominations.add(info, sacrifice.node_name, sacrifice.claims)
         room = await self._making_room.make(info, refusal, sacrifice)
         nominated = room.nominated
         if nominated == "" and not self._end_nomination(info.uid):
@@ -329,23 +330,17 @@ class Scheduler:
         if new is not None and _runs(new):
             self._hear_running(old if was else None, new)
             return
-        if was:
-            assert old is not None, "it ran"
-            self._assumed.pop(old.metadata.uid, None)
-            self._snapshot.remove_pod(old.metadata.uid)
-            if self._nominations:
-                self._queue.activate(self._nominations.uids())
-            self._queue.move(ClusterEvent(ASSIGNED_POD, Action.DELETE, old, None))
         either = new if new is not None else old
         assert either is not None, "something changed"
         uid = either.metadata.uid
         over = new is None or bool(new.spec.node_name) or new.status.phase in _ENDED
         if over:
             self._end_nomination(uid)
-            if self._assumed.pop(uid, None) is not None:
-                # It came and went before it was heard to run.
-                self._snapshot.remove_pod(uid)
-                self._queue.move(ClusterEvent(ASSIGNED_POD, Action.DELETE, either, None))
+        # It may have come and gone before it was heard to run.
+        if (over and self._assumed.pop(uid, None) is not None) or was:
+            self._snapshot.remove_pod(uid)
+            self._queue.activate(self._nominations.uids())
+            self._queue.move(ClusterEvent(ASSIGNED_POD, Action.DELETE, old, None))
         if either.spec.scheduler_name != self._settings.name:
             return
         if new is None or over:

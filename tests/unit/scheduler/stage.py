@@ -235,9 +235,11 @@ class SchedulerStage(Stage):
             await self.settle()
         return pod
 
-    async def add_priority(self, name: str, value: int) -> None:
+    async def add_priority(self, name: str, value: int, **fields: Any) -> None:
         """A class of pods that are more or less important than others."""
-        await self.client.create(PriorityClass(metadata=ObjectMeta(name=name), value=value))
+        await self.client.create(
+            PriorityClass(metadata=ObjectMeta(name=name), value=value, **fields)
+        )
 
     # What became of it -------------------------------------------------------------------------
 

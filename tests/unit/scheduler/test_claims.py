@@ -192,3 +192,30 @@ def test_who_comes_late_is_told_what_there_is_as_it_is_known() -> None:
     heard = []
     world.claims.listen(lambda old, new: heard.append((device(old), device(new))))
     assert heard == [("gone", "gpu-0")]
+
+
+def test_a_claim_that_goes_with_devices_on_their_way_to_it_sets_them_free() -> None:
+    world = World()
+    world.watch.tell(claim(1))
+    world.claims.reserve(claim(1, "gpu-0"))
+    world.heard.clear()
+    world.watch.tell_gone(claim(1))
+    assert world.heard == [("gpu-0", "gone")]
+
+
+def test_devices_that_were_chosen_are_free_once_somebody_else_gave_others() -> None:
+    world = World()
+    world.watch.tell(claim(1))
+    world.claims.reserve(claim(1, "gpu-0"))
+    world.heard.clear()
+    world.watch.tell(claim(2, "gpu-1"))
+    assert world.heard == [("gpu-0", "gone"), ("none", "gpu-1")]
+    assert world.counts.held == {"claim": "gpu-1"}
+
+
+def test_what_is_expected_of_a_claim_is_what_was_chosen_for_it() -> None:
+    world = World()
+    world.watch.tell(claim(1))
+    assert device(world.claims.expected("claim", "default")) == "none"
+    world.claims.reserve(claim(1, "gpu-0"))
+    assert device(world.claims.expected("claim", "default")) == "gpu-0"

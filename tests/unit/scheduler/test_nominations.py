@@ -29,6 +29,9 @@ def test_a_pod_is_meant_for_one_node() -> None:
     urgent = pod("urgent", 10)
     nominations.add(urgent, "node-1")
     nominations.add(urgent, "node-2")
+    assert nominations.node_of("urgent") == "node-2"
+    assert nominations.node_of("other") is None
+    assert nominations.claims_of("urgent") == ()
     assert nominations.uids("node-1") == ()
     assert nominations.uids("node-2") == nominations.uids() == ("urgent",)
     assert nominations.remove("urgent")
