@@ -59,7 +59,7 @@ class Demands(Protocol):
     """What the extended resources of a pod add to its claims."""
 
     def split(
-        self, pod: PodInfo, claims: tuple[ResourceClaim, ...], nodes: Iterable[NodeInfo]
+        self, pod: PodInfo, claims: tuple[ResourceClaim, ...]
     ) -> Sequence[tuple[Demand, Callable[[NodeInfo], bool] | None]]:
         """What is wanted on which nodes; where there is no difference, on all (None)."""
 
@@ -118,7 +118,7 @@ class Cycle:
             refusal = self._refuse(f"{count} cannot schedule extended resource claim")
             return replace(refusal, leftovers=leftovers)
         wanted = tuple([claim for claim in claims if claim.status.allocation is None])
-        demands = self._demands.split(pod, wanted, self._snapshot.nodes.values())
+        demands = self._demands.split(pod, wanted)
         reach = self._reach(claims)
         return [
             Try(self, pod, claims, demand, reach, where if where is not None else _anywhere)

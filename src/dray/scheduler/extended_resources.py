@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 from typing import Final
 
-from dray.api.core import Pod
+from dray.api.core import Node, Pod
 from dray.api.features import FeatureGates
 from dray.api.meta import ObjectMeta, OwnerReference
 from dray.api.pod_resources import is_extended_resource
@@ -41,7 +41,7 @@ from dray.scheduler.extended_requests import extended_requests
 from dray.scheduler.metrics import SchedulerMetrics
 from dray.scheduler.node_info import NodeInfo
 from dray.scheduler.placement import Demand, Placement, SpecialClaim
-from dray.scheduler.pod_info import PodInfo
+from dray.scheduler.pod_info import PodInfo, whole_units
 
 __all__ = ["ANNOTATION", "CLASS_PREFIX", "ExtendedResources"]
 
@@ -79,22 +79,21 @@ class ExtendedResources:
         self._made: dict[str, dict[_Key, ResourceClaim]] = {}  # by uid of the pod they are for
         self._deleted: set[str] = set()  # uids of those of which it has not been heard yet
         self._numbers = count(1)
+        # How many nodes offer which extended resources themselves: there are few kinds of nodes,
+        # so that no pod has to look at all of them.
+        self._offers: dict[frozenset[str], int] = {}
         if self._enabled:
             devices.class_informer.listen(self._hear_class)
             claims.listen(self._hear_claim)
 
     # Wanting -----------------------------------------------------------------------------------
 
-    def split(
-        self, pod: PodInfo, claims: tuple[ResourceClaim, ...], nodes: Iterable[NodeInfo]
-    ) -> _Split:
+    def split(self, pod: PodInfo, claims: tuple[ResourceClaim, ...]) -> _Split:
         """What the pod wants of which nodes."""
         classes = self._classes_for(pod) if self._enabled else {}
         if not classes:
             return ((Demand(claims), None),)
-        offers: dict[frozenset[str], None] = {}
-        for node in nodes:
-            offers[_offered(node, classes)] = None
+        offers = dict.fromkeys([kind.intersection(classes) for kind in self._offers])
         several = len(offers) > 1
         return [
             (
@@ -118,7 +117,7 @@ class ExtendedResources:
     def _classes_for(self, pod: PodInfo) -> dict[str, str]:
         found = {}
         for resource in pod.requests:
-            if resource.startswith(CLASS_PREFIX) or is_extended_resource(resource):
+            if _is_extended(resource):
                 name = self.class_for(resource)
                 if name is not None:
                     found[resource] = name
@@ -277,6 +276,19 @@ class ExtendedResources:
 
     # Hearing -----------------------------------------------------------------------------------
 
+    def hear_node(self, old: Node | None, new: Node | None) -> None:
+        """A node came, changed or went. Most changes say nothing about what it offers."""
+        if old is not None and new is not None and old.status.allocatable == new.status.allocatable:
+            return
+        if new is not None:
+            kind = _offer(new)
+            self._offers[kind] = self._offers.get(kind, 0) + 1
+        if old is not None:
+            kind = _offer(old)
+            self._offers[kind] -= 1
+            if not self._offers[kind]:
+                del self._offers[kind]
+
     def _hear_claim(self, old: ResourceClaim | None, new: ResourceClaim | None) -> None:
         either = new if new is not None else old
         if either is None or ANNOTATION not in either.metadata.annotations:
@@ -318,6 +330,21 @@ def _pod_uid(claim: ResourceClaim) -> str:
     """The pod that a claim was made for."""
     owners = claim.metadata.owner_references
     return next((owner.uid for owner in owners if owner.controller and owner.kind == "Pod"), "")
+
+
+def _offer(node: Node) -> frozenset[str]:
+    """The extended resources that a node has some of itself."""
+    return frozenset(
+        [
+            name
+            for name, amount in whole_units(node.status.allocatable).items()
+            if amount > 0 and _is_extended(name)
+        ]
+    )
+
+
+def _is_extended(resource: str) -> bool:
+    return resource.startswith(CLASS_PREFIX) or is_extended_resource(resource)
 
 
 def _offered(node: NodeInfo, classes: Iterable[str]) -> frozenset[str]:

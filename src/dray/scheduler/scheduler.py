@@ -371,6 +371,7 @@ class Scheduler:
             self._snapshot.remove_node(old.metadata.name)
             self._queue.activate(self._nominations.uids(old.metadata.name))
         self._devices.hear_node(old, new)
+        self._extended.hear_node(old, new)
         event = node_event(old, new)
         if event is not None:
             self._queue.move(event)

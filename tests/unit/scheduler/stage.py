@@ -255,6 +255,12 @@ class SchedulerStage(Stage):
         conditions: tuple[PodCondition, ...] = (await self.pod(name)).status.conditions
         return next((each.message for each in conditions if each.type == "PodScheduled"), "")
 
+    def attempts(self) -> int:
+        """How many attempts the scheduler has made so far, whatever they came to."""
+        lines = self.scheduler.metrics().decode().splitlines()
+        name = "scheduler_schedule_attempts_total{"
+        return sum(int(float(line.split()[-1])) for line in lines if line.startswith(name))
+
     async def claims(self) -> tuple[ResourceClaim, ...]:
         return (await self.client.list(ResourceClaim)).items
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any
 
-from dray.api.core import Node, Pod
+from dray.api.core import Node, Pod, PodSchedulingGate
 from dray.api.resource import ResourceClaim
 from tests.unit.scheduler.stage import SchedulerStage, one_device
 
@@ -207,5 +207,119 @@ def test_nobody_has_to_go_if_that_would_not_help() -> None:
             await stage.add_pod("urgent", template="three", priority_class_name="high")
             assert not (await stage.pod("urgent")).status.nominated_node_name
             assert (await stage.pod("first")).metadata.deletion_timestamp is None
+
+    run(scenario())
+
+
+# Telling, and keeping quiet ----------------------------------------------------------------------
+
+
+def test_a_scheduler_with_nothing_to_do_writes_nothing() -> None:
+    async def scenario() -> None:
+        async with SchedulerStage() as stage:
+            await stage.add_class()
+            await stage.add_template("one")
+            await stage.add_node("node-1", devices=1)
+            await stage.add_pod("first", template="one")
+            await stage.add_pod("waits", template="one")
+            await stage.pass_time(5, steps=5)
+            stage.traffic.writes()
+            tried = stage.attempts()
+            # Nodes say every few seconds that they are well.
+            for beat in range(20):
+                condition = {"type": "Ready", "status": "True", "reason": f"beat-{beat}"}
+                await stage.client.patch(
+                    Node, "node-1", {"status": {"conditions": [condition]}}, subresource="status"
+                )
+                await stage.pass_time(10)
+            assert stage.attempts() == tried
+            assert stage.traffic.writes() == {}
+
+    run(scenario())
+
+
+def test_pods_that_wait_are_tried_now_and_then_even_if_nothing_happens() -> None:
+    async def scenario() -> None:
+        async with SchedulerStage() as stage:
+            await stage.add_node("node-1", allocatable={"cpu": "1"})
+            await stage.add_pod("large", resources={"cpu": "2"})
+            tried = stage.attempts()
+            stage.traffic.writes()
+            await stage.pass_time(400, steps=40)
+            assert stage.attempts() == tried + 1
+            assert stage.traffic.writes() == {}, "there is nothing new to say"
+
+    run(scenario())
+
+
+def test_a_pod_behind_gates_is_left_alone_until_they_open() -> None:
+    async def scenario() -> None:
+        async with SchedulerStage() as stage:
+            await stage.add_node("node-1")
+            gate = (PodSchedulingGate(name="example.com/wait"),)
+            await stage.add_pod("gated", scheduling_gates=gate)
+            await stage.pass_time(30)
+            pod = await stage.pod("gated")
+            assert not pod.spec.node_name
+            (condition,) = [c for c in pod.status.conditions if c.type == "PodScheduled"]
+            assert (condition.status, condition.reason) == ("False", "SchedulingGated")
+            assert condition.message == "Scheduling is blocked due to non-empty scheduling gates"
+            await stage.client.patch(
+                Pod, "gated", {"spec": {"schedulingGates": None}}, namespace="default"
+            )
+            await stage.settle()
+            assert await stage.node_of("gated") == "node-1"
+
+    run(scenario())
+
+
+def test_a_pod_whose_claim_is_missing_waits_for_it_in_silence() -> None:
+    async def scenario() -> None:
+        async with SchedulerStage() as stage:
+            await stage.add_class()
+            await stage.add_node("node-1", devices=1)
+            await stage.add_pod("early", claim="late")
+            await stage.pass_time(10)
+            assert not await stage.why_not("early"), "as upstream"
+            assert stage.attempts() == 0
+            await stage.add_claim("late")
+            await stage.settle()
+            assert await stage.node_of("early") == "node-1"
+
+    run(scenario())
+
+
+def test_pods_of_other_schedulers_count_and_are_not_touched() -> None:
+    async def scenario() -> None:
+        async with SchedulerStage() as stage:
+            await stage.add_node("node-1", allocatable={"cpu": "1"})
+            await stage.add_pod("theirs", scheduler_name="other", resources={"cpu": "1"})
+            assert not await stage.node_of("theirs")
+            await stage.bind("theirs", "node-1")
+            await stage.add_pod("ours", resources={"cpu": "1"})
+            assert "Insufficient cpu" in await stage.why_not("ours")
+
+    run(scenario())
+
+
+def test_a_node_that_is_promised_and_does_not_fit_is_only_a_hint() -> None:
+    async def scenario() -> None:
+        async with SchedulerStage() as stage:
+            await stage.add_node("small", allocatable={"cpu": "100m"})
+            gate = (PodSchedulingGate(name="example.com/wait"),)
+            await stage.add_pod("train", resources={"cpu": "1"}, scheduling_gates=gate)
+            await stage.client.patch(
+                Pod,
+                "train",
+                {"status": {"nominatedNodeName": "small"}},
+                namespace="default",
+                subresource="status",
+            )
+            await stage.add_node("large")
+            await stage.client.patch(
+                Pod, "train", {"spec": {"schedulingGates": None}}, namespace="default"
+            )
+            await stage.settle()
+            assert await stage.node_of("train") == "large"
 
     run(scenario())
