@@ -80,6 +80,8 @@ async def _down(
         await _stop(directory, found, keep_pods, seconds, clock)
     if delete_data:
         await _delete(directory, clock)
+    elif found is not None:
+        click.echo(f"data stays in {directory}; dray up goes on from there")
 
 
 async def _stop(
@@ -107,8 +109,8 @@ async def _stop(
                 "ends it at once; its pods would go on, and the next start take them over"
             )
         await clock.sleep(LOOK_SECONDS)
-    what = "pods go on running" if keep_pods else "the next start starts its pods again"
-    click.echo(f"stopped process {found.pid}; data stays in {directory}, {what}")
+    what = "pods go on running" if keep_pods else "what its pods ran has ended"
+    click.echo(f"stopped process {found.pid}, {what}")
 
 
 async def _delete(directory: Path, clock: Clock) -> None:

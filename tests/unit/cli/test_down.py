@@ -61,7 +61,7 @@ def said(process: subprocess.Popen[str]) -> str:
 @pytest.mark.parametrize(
     ("options", "number", "told"),
     [
-        pytest.param([], "SIGTERM", "the next start starts its pods again", id="pods-end"),
+        pytest.param([], "SIGTERM", "what its pods ran has ended", id="pods-end"),
         pytest.param(["--keep-pods"], "SIGUSR1", "pods go on running", id="pods-stay"),
     ],
 )
@@ -73,6 +73,7 @@ def test_a_running_cluster_is_told_to_stop(
         assert result.exit_code == 0, result.output
         assert f"stopped process {process.pid}" in result.output
         assert told in result.output
+        assert f"data stays in {tmp_path}" in result.output
         assert said(process) == number
     assert find_instance(tmp_path) is None
 
