@@ -49,6 +49,9 @@ FINALIZER: Final = "resource.kubernetes.io/delete-protection"
 # Upstream's: the resource claim controller writes too, and drivers do.
 TRIES_MAX: Final = 5
 
+# Codes from here on say that the server failed, not what became of the request.
+SERVER_ERRORS: Final = 500
+
 # Between tries to get an answer from a server that gives none.
 RETRY_SECONDS: Final = 1.0
 
@@ -151,7 +154,8 @@ class Binder:
                 except Conflict:
                     tries += 1
                     continue
-                except TransportError as error:
+                except (TransportError, APIError) as error:
+                    tries = _no_answer(error, tries)
                     await self._pause(error)
                     continue
                 self._claims.assume(claim)
@@ -161,7 +165,7 @@ class Binder:
                 f"{_named(claim)} was changed by others {TRIES_MAX} times while it was reserved"
             )
 
-    async def _pause(self, error: TransportError) -> None:
+    async def _pause(self, error: TransportError | APIError) -> None:
         """Before the next try to get an answer. There is none any more when all is to end."""
         if not self._stopped.is_set():
             try:
@@ -312,19 +316,23 @@ class Binder:
 
     async def _bind(self, pod: Pod, node_name: str) -> None:
         lost = False
+        tries = 0
         while True:
             try:
                 await self._create_binding(pod, node_name)
-            except TransportError as error:
-                lost = True
-                try:
-                    await self._pause(error)
-                except TransportError:
-                    raise _InDoubtError(error) from error
             except Conflict:
                 if not lost or not await self._is_bound(pod, node_name):
                     raise
                 return  # by us: what was lost was the answer
+            except (TransportError, APIError) as error:
+                if not _is_no_answer(error):
+                    raise
+                lost = True
+                try:
+                    tries = _no_answer(error, tries)
+                    await self._pause(error)
+                except (TransportError, APIError):
+                    raise _InDoubtError(error) from error
             else:
                 return
 
@@ -356,7 +364,7 @@ class Binder:
 class _InDoubtError(SchedulingError):
     """The pod may be bound, or be bound yet: nothing of it may be taken back."""
 
-    def __init__(self, error: TransportError) -> None:
+    def __init__(self, error: TransportError | APIError) -> None:
         super().__init__(f"nobody knows whether the pod is bound: {error}")
 
 
@@ -366,6 +374,24 @@ class _NotReadyError(SchedulingError):
     def __init__(self, found: Readiness) -> None:
         super().__init__(found.message)
         self.outcome = "timeout" if found.state is ReadinessState.TIMED_OUT else "failure"
+
+
+def _is_no_answer(error: TransportError | APIError) -> bool:
+    """Whether a write may have been done, or be done yet, all the same."""
+    return isinstance(error, TransportError) or error.code >= SERVER_ERRORS
+
+
+def _no_answer(error: TransportError | APIError, tries: int) -> int:
+    """The tries so far, with one that came to nothing; raises the error if that was the last one.
+
+    A server that does not answer at all is waited for; one that says again and again that
+    something is wrong with itself may go on to say so.
+    """
+    if isinstance(error, TransportError):
+        return tries
+    if error.code < SERVER_ERRORS or tries + 1 >= TRIES_MAX:
+        raise error
+    return tries + 1
 
 
 def _is_stored(claim: ResourceClaim, allocation: AllocationResult | None, pod: Pod) -> bool:

@@ -29,6 +29,7 @@ from dray.scheduler.devices import Devices
 from dray.scheduler.diagnosis import DYNAMIC_RESOURCES, TIMED_OUT, DeviceReasons, tell, tell_nodes
 from dray.scheduler.feasibility import Feasibility, NodeCheck
 from dray.scheduler.filters.filter import Rejection
+from dray.scheduler.filters.node_name import NodeName
 from dray.scheduler.node_info import NodeInfo
 from dray.scheduler.nominations import Nominations
 from dray.scheduler.placement import ClaimPlacement, Demand, Placement, Refusal
@@ -235,7 +236,8 @@ class Cycle:
             rejections.update(one.rejections(self._snapshot.nodes.values()))
         return Refusal(
             tell_nodes(len(self._snapshot.nodes), rejections),
-            frozenset(each.plugin for each in rejections.values()),
+            # Where there are no nodes, only a node can help.
+            frozenset([each.plugin for each in rejections.values()] or [NodeName.name]),
             rejections,
             misplaced=tries[0].reach.misplaced,
             # What took too long may well fit. The answer changes with the devices that are in use,

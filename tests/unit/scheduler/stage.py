@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -315,6 +316,7 @@ class Wire:
         self.unsent: list[str] = []  # calls of which the next does not even reach the server
         self.dies_at: tuple[str, bool] | None = None  # a call, and whether it still arrives
         self.dead = False
+        self.failing: dict[str, int] = {}  # calls that the server does, and then fails
         self.fate: Callable[[str], str] = lambda _: ""  # of any call: lost, unsent, or nothing
         self._held: dict[str, asyncio.Event] = {}
 
@@ -346,6 +348,11 @@ class Wire:
         if fate == "unsent":
             raise TransportError(f"{call}: the server cannot be reached")
         reply = await transport.request(call)
+        if self.failing.get(kind):
+            self.failing[kind] -= 1
+            status = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 500}
+            body = json.dumps({**status, "reason": "InternalError", "message": "out of order"})
+            return Reply(500, {"content-type": "application/json"}, body.encode())
         if kind in self.lost:
             self.lost.remove(kind)
             fate = "lost"

@@ -53,6 +53,24 @@ def test_a_write_whose_answer_is_lost_is_done_once(call: str) -> None:
     run(scenario())
 
 
+@pytest.mark.parametrize("call", ["PUT resourceclaims/status", "POST pods/binding"])
+@pytest.mark.parametrize("times", [1, 20], ids=["once", "for long"])
+def test_a_server_that_fails_after_the_fact_is_asked_again(call: str, times: int) -> None:
+    async def scenario() -> None:
+        async with SchedulerStage() as stage:
+            await add_basics(stage, devices=2)
+            await stage.add_claim("own")
+            stage.wire.failing[call] = times
+            pod = await stage.add_pod("train", claim="own")
+            await stage.pass_time(60, steps=60)
+            assert await stage.node_of("train") == "node-1"
+            (claim,) = await stage.claims()
+            assert [one.uid for one in claim.status.reserved_for] == [pod.metadata.uid]
+            assert len(await stage.devices_in_use()) == 1
+
+    run(scenario())
+
+
 def test_devices_are_nobody_elses_while_it_is_not_known_who_has_them() -> None:
     async def scenario() -> None:
         async with SchedulerStage() as stage:
@@ -187,6 +205,23 @@ def test_a_pod_that_somebody_else_bound_is_left_to_them() -> None:
             assert await stage.node_of("next") == "node-1"
             await stage.add_pod("last", resources={"cpu": "1"})
             assert "2 Insufficient cpu" in await stage.why_not("last")
+
+    run(scenario())
+
+
+def test_what_a_pod_that_was_not_bound_would_have_taken_is_others() -> None:
+    async def scenario() -> None:
+        async with SchedulerStage() as stage:
+            await add_basics(stage)
+            with stage.wire.held("POST pods/binding"):
+                await stage.add_pod("first", template="one", resources={"cpu": "3"})
+                await stage.add_pod("waits", resources={"cpu": "3"})
+                await stage.add_pod("waits-too", template="one")
+                assert "Insufficient cpu" in await stage.why_not("waits")
+                await stage.client.delete(Pod, "first", namespace="default", grace_period_seconds=0)
+            await stage.pass_time(5, steps=5)
+            assert await stage.node_of("waits") == "node-1"
+            assert await stage.node_of("waits-too") == "node-1"
 
     run(scenario())
 

@@ -323,3 +323,17 @@ def test_a_node_that_is_promised_and_does_not_fit_is_only_a_hint() -> None:
             assert await stage.node_of("train") == "large"
 
     run(scenario())
+
+
+def test_without_nodes_pods_wait_for_one_and_are_not_tried_again_and_again() -> None:
+    async def scenario() -> None:
+        async with SchedulerStage() as stage:
+            await stage.add_pod("early")
+            assert await stage.why_not("early") == "no nodes available to schedule pods"
+            await stage.pass_time(60, steps=60)
+            assert stage.attempts() == 1
+            await stage.add_node("node-1")
+            await stage.settle()
+            assert await stage.node_of("early") == "node-1"
+
+    run(scenario())
