@@ -101,7 +101,9 @@ def _planned(file: FleetFile, group: NodeGroup, runtime: str | None) -> list[Nod
 
 # Something to show every way in which devices are shared out: whole ones of two models, so that
 # selectors and lists of alternatives have a choice; some that can be cut; some that can be shared.
+# One that was broken on command and made well again is wanted again soon, not after a minute.
 _DEFAULT_DEVICES: Final = """
+unhealthy: {recoverSeconds: 2}
 models:
   a100:
     attributes:
