@@ -253,12 +253,20 @@ class Cycle:
     def survey(self, demand: Demand) -> Survey | None:
         return self._devices.survey(demand.claims) if demand.claims else None
 
-    def wanted_by(self, pod: PodInfo) -> tuple[ResourceClaim, ...]:
-        """The claims of a pod that have no devices yet."""
+    @property
+    def devices_version(self) -> int:
+        return self._devices.version
+
+    def wanted_by(self, pod: PodInfo, node: NodeInfo) -> tuple[ResourceClaim, ...]:
+        """The claims of a pod that have no devices yet, and what it wants of a node besides."""
         claims = resolve(pod.pod, self._claims.get)
         if isinstance(claims, Unresolved):
             return ()
-        return tuple([claim for claim in claims if claim.status.allocation is None])
+        wanted = tuple([claim for claim in claims if claim.status.allocation is None])
+        for demand, where in self._demands.split(pod, wanted):
+            if where is None or where(node):
+                return demand.claims
+        return wanted
 
     def node(self, name: str) -> NodeInfo | None:
         return self._snapshot.nodes.get(name)
@@ -288,6 +296,14 @@ class Try:
         self._where = where
         self.check = cycle.check(pod, demand)
         self._survey = cycle.survey(demand)
+        self._version = cycle.devices_version
+
+    def renew(self) -> None:
+        """Look at devices again if any came or went since."""
+        version = self._cycle.devices_version
+        if version != self._version:
+            self._version = version
+            self._survey = self._cycle.survey(self.demand)
 
     def tiers(self) -> Iterator[Iterable[NodeInfo]]:
         """The nodes that devices allow, best first; those of one tier are equally good."""
@@ -354,7 +370,9 @@ class Try:
         """Whether the claims leave devices to pods that are meant for the node."""
         wanted: dict[str, ResourceClaim] = {}
         for other in others if self.demand.claims else ():
-            wanted.update((claim.metadata.uid, claim) for claim in self._cycle.wanted_by(other))
+            wanted.update(
+                (claim.metadata.uid, claim) for claim in self._cycle.wanted_by(other, node)
+            )
         for claim in self.demand.claims:
             wanted.pop(claim.metadata.uid, None)
         if not wanted:

@@ -12,7 +12,7 @@ from pods: what DynamicResources rejects is left alone there, and a pod of high 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from itertools import chain, islice
 from math import inf
 from typing import Final, NamedTuple
 
@@ -26,17 +26,19 @@ from dray.scheduler.claims import Claims
 from dray.scheduler.cycle import Cycle, Try
 from dray.scheduler.devices import Devices
 from dray.scheduler.diagnosis import DYNAMIC_RESOURCES
-from dray.scheduler.feasibility import NodeCheck
 from dray.scheduler.node_info import NodeInfo
 from dray.scheduler.nominations import Nominations
 from dray.scheduler.placement import Refusal
 from dray.scheduler.pod_info import PodInfo, read_selector
 from dray.scheduler.snapshot import Snapshot
+from dray.scheduler.what_if import WhatIf
 
 __all__ = ["Preemption", "Sacrifice"]
 
-# To try a node is dearer than to filter it, and among so many there is a good one.
-NODES_MAX: Final = 100
+# To try a node is dearer than to filter it. Among so many that would do there is a good one; and if
+# none of so many would, others have their turn the next time.
+FOUND_MAX: Final = 100
+TRIED_MAX: Final = 1000
 
 NEVER: Final = "Never"
 
@@ -87,24 +89,42 @@ class Preemption:
         self._devices = devices
         self._budgets = budgets
         self._nominations = nominations
+        self._turn = 0  # where the search began last
 
     def find(self, pod: PodInfo, refusal: Refusal) -> Sacrifice | None:
         """The least that must go for the pod; None if nothing would help, or it may not."""
         if pod.pod.spec.preemption_policy == NEVER or self.waits(pod):
             return None
-        nodes = [
-            node
-            for name, rejection in refusal.rejections.items()
-            if (rejection.resolvable or rejection.plugin == DYNAMIC_RESOURCES)
-            and (node := self._snapshot.nodes.get(name)) is not None
-            and any(_yields(each, pod) for each in node.pods.values())
-        ]
+        try:
+            tries = self._cycle.tries(pod)
+        except AllocationError:
+            return None
+        if isinstance(tries, Refusal):
+            return None
         found: list[Sacrifice] = []
-        for node in nodes[:NODES_MAX]:
-            sacrifice = self._on(pod, node)
+        for node in islice(self._candidates(pod, refusal), TRIED_MAX):
+            sacrifice = self._on(pod, node, tries)
             if sacrifice is not None:
                 found.append(sacrifice)
+                if len(found) >= FOUND_MAX:
+                    break
         return min(found, key=lambda each: each.pain, default=None)
+
+    def _candidates(self, pod: PodInfo, refusal: Refusal) -> Iterator[NodeInfo]:
+        """Nodes on which it might help that pods go, beginning elsewhere each time."""
+        names = list(refusal.rejections)
+        start = self._turn % len(names) if names else 0
+        self._turn += TRIED_MAX
+        for name in chain(names[start:], names[:start]):
+            rejection = refusal.rejections[name]
+            lacks_devices = rejection.plugin == DYNAMIC_RESOURCES
+            node = self._snapshot.nodes.get(name)
+            if node is None or not (rejection.resolvable or lacks_devices):
+                continue
+            lower = (each for each in node.pods.values() if _yields(each, pod))
+            # Where devices are lacking, only pods that have some can help.
+            if any(not lacks_devices or self._holds(each) for each in lower):
+                yield node
 
     def waits(self, pod: PodInfo) -> bool:
         """Whether room is on its way already, on the node that is meant for the pod.
@@ -132,73 +152,35 @@ class Preemption:
             )
         )
 
-    def _on(self, pod: PodInfo, node: NodeInfo) -> Sacrifice | None:
+    def _on(self, pod: PodInfo, node: NodeInfo, tries: Sequence[Try]) -> Sacrifice | None:
         lower = [each for each in node.pods.values() if _yields(each, pod)]
-        held = self._held_by(lower)
-        with self._without(held):
-            fits = self._fitting(pod, node, lower)
-        if fits is None:
-            return None
-        violating, others = self._by_budget(lower)
-        victims: list[PodInfo] = list(lower)
-        violations = 0
-        for each in [*_important_first(violating), *_important_first(others)]:
-            spared = [victim for victim in victims if victim is not each]
-            with self._without(self._held_by(spared)):
-                stays = self._fitting(pod, node, spared) is not None
-            if stays:
-                victims = spared
-            elif each in violating:
-                violations += 1
-        if not victims:
-            return None  # it would fit as it is: what was in the way has gone
-        claims = tuple(self._held_by(victims))
-        return Sacrifice(node.name, tuple(_important_first(victims)), violations, claims)
+        with WhatIf(tries, node, self._devices, self._claims_with_devices) as scene:
+            scene.remove(*lower)
+            if not scene.fits():
+                return None
+            violating, others = self._by_budget(lower)
+            victims: list[PodInfo] = []
+            violations = 0
+            for each in [*_important_first(violating), *_important_first(others)]:
+                scene.put_back(each)
+                if not scene.fits():
+                    scene.remove(each)
+                    victims.append(each)
+                    violations += each in violating
+            if not victims:
+                return None  # it would fit as it is: what was in the way has gone
+            return Sacrifice(
+                node.name, tuple(_important_first(victims)), violations, scene.released
+            )
 
-    # What if -----------------------------------------------------------------------------------
+    def _claims_with_devices(self, info: PodInfo) -> Iterator[ResourceClaim]:
+        for reference in references(info.pod):
+            claim = self._claims.expected(reference.claim_name, info.namespace)
+            if claim is not None and claim.status.allocation is not None:
+                yield claim
 
-    def _fitting(self, pod: PodInfo, node: NodeInfo, gone: Sequence[PodInfo]) -> Try | None:
-        """How the pod fits on the node without some pods."""
-        try:
-            tries = self._cycle.tries(pod)
-        except AllocationError:
-            return None
-        for one in () if isinstance(tries, Refusal) else tries:
-            copy = node.copy()
-            check: NodeCheck = one.check.copy()
-            for each in gone:
-                check.remove_pod(each, copy)
-                copy.remove_pod(each)
-            if one.fits(copy, check):
-                return one
-        return None
-
-    @contextmanager
-    def _without(self, claims: Iterable[ResourceClaim]) -> Iterator[None]:
-        """As if nobody had the devices of these claims. Nothing may wait meanwhile."""
-        released = list(claims)
-        for claim in released:
-            self._devices.remove_claim(claim)
-        try:
-            yield
-        finally:
-            for claim in released:
-                self._devices.add_claim(claim)
-
-    def _held_by(self, pods: Sequence[PodInfo]) -> list[ResourceClaim]:
-        """The claims with devices that nobody but these pods uses."""
-        uids = {pod.uid for pod in pods}
-        found: dict[str, ResourceClaim] = {}
-        for info in pods:
-            for reference in references(info.pod):
-                claim = self._claims.expected(reference.claim_name, info.namespace)
-                if (
-                    claim is not None
-                    and claim.status.allocation is not None
-                    and all(user.uid in uids for user in claim.status.reserved_for)
-                ):
-                    found[claim.metadata.uid] = claim
-        return list(found.values())
+    def _holds(self, info: PodInfo) -> bool:
+        return any(True for _ in self._claims_with_devices(info))
 
     # Budgets -----------------------------------------------------------------------------------
 

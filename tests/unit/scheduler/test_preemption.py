@@ -191,6 +191,23 @@ def test_whoever_shares_devices_with_somebody_important_keeps_them() -> None:
     run(scenario())
 
 
+def test_devices_are_looked_for_beyond_the_many_nodes_that_have_none() -> None:
+    async def scenario() -> None:
+        async with SchedulerStage() as stage:
+            await add_priorities(stage)
+            await stage.add_class()
+            await stage.add_template("one")
+            for number in range(120):
+                await stage.add_node(f"plain-{number}", allocatable={"cpu": "1"})
+                await stage.add_pod(f"plain-{number}", settle=False, resources={"cpu": "1"})
+            await stage.add_node("with-gpu", devices=1)
+            await stage.add_pod("holder", template="one")
+            await stage.add_pod("urgent", template="one", priority_class_name="high")
+            assert await leaving(stage) == ["holder"]
+
+    run(scenario())
+
+
 def victim(name: str, priority: int, started_at: float | None = None) -> PodInfo:
     start = Time(datetime.fromtimestamp(started_at, UTC)) if started_at is not None else None
     return PodInfo.of(
