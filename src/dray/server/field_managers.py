@@ -97,7 +97,7 @@ def _without_alike(old: Any, new: Any, reset: tuple[str, ...]) -> tuple[Any, Any
         part = getattr(new, name, None)
         if isinstance(part, Struct) and (name in reset or part is getattr(old, name)):
             blank[name] = type(part)()
-    if "metadata" in reset:
+    if "metadata" in reset or new.metadata is old.metadata:
         old, new = _with_bare_metadata(old), _with_bare_metadata(new)
     return (replace(old, **blank), replace(new, **blank)) if blank else (old, new)
 

@@ -9,12 +9,15 @@ moment, so it never conflicts. Upstream counterpart: apiserver pkg/endpoints/han
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import Any, Final
 
 from dray.api.codec import encode, parse_plain
+from dray.api.meta import ObjectMeta
 from dray.api.wire import Struct, Time, replace
 from dray.errors import (
     AlreadyExists,
+    APIError,
     BadRequest,
     DecodeError,
     FieldError,
@@ -59,11 +62,16 @@ async def patch(call: Call) -> Answer:
         raise not_found(call.resource, call.route.name)
     now = call.now()
 
+    def changed(old: Any, kept: dict[str, Any]) -> Any:
+        document = _patched(call, kind, _document(call, old, kept), body)
+        return replace(_read(call, document, options, now), **kept)
+
     def change(old: Any) -> Any:
-        before = _without_untouched(call, kind, body, old)
-        document = _patched(call, kind, call.model.document(before, call.resource.version), body)
-        new = _read(call, document, options, now)
-        return new if before is old else replace(new, spec=old.spec)
+        kept = {} if kind is PatchType.JSON else _untouched(call, body, old)
+        if kept:
+            with suppress(APIError):  # which would not show the whole object
+                return changed(old, kept)
+        return changed(old, {})
 
     written = await replace_object(
         call, record, change, options, now, subresource=call.route.subresource
@@ -71,14 +79,27 @@ async def patch(call: Call) -> Answer:
     return await written_answer(call, written)
 
 
-def _without_untouched(call: Call, kind: PatchType, body: Any, old: Any) -> Any:
-    """The object without its spec, if that stays as it is whatever the patch does to the rest."""
-    if call.route.subresource != "status" or "spec" not in call.model.traits.status_reset_fields:
-        return old
-    if kind is PatchType.JSON or not isinstance(body, dict) or "spec" in body:
-        return old
+def _untouched(call: Call, body: Any, old: Any) -> dict[str, Any]:
+    """The parts of an object that stay as they are whatever a patch of its status does.
+
+    Its spec, if nobody could change that here anyway; and its metadata, if it is not spoken of.
+    """
+    resets = call.route.subresource == "status" and "spec" in call.model.traits.status_reset_fields
     spec = getattr(old, "spec", None)
-    return replace(old, spec=type(spec)()) if isinstance(spec, Struct) else old
+    if not resets or not isinstance(spec, Struct) or not isinstance(body, dict) or "spec" in body:
+        return {}
+    if any(name.startswith("$") for name in body):
+        return {}  # a directive may be about all of the object
+    return {"spec": spec} if "metadata" in body else {"spec": spec, "metadata": old.metadata}
+
+
+def _document(call: Call, old: Any, kept: dict[str, Any]) -> dict[str, Any]:
+    """The object as JSON, of the parts that are kept no more than every object has."""
+    blank: dict[str, Any] = {name: type(part)() for name, part in kept.items()}
+    if "metadata" in blank:
+        metadata = old.metadata
+        blank["metadata"] = ObjectMeta(name=metadata.name, namespace=metadata.namespace)
+    return call.model.document(replace(old, **blank), call.resource.version)
 
 
 def _parse(call: Call) -> Any:
@@ -163,9 +184,18 @@ async def _apply(call: Call, options: WriteOptions) -> Answer:
         else:
             return await written_answer(call, written)
 
+    def changed(old: Any, kept: dict[str, Any]) -> Any:
+        before = replace(old, **{name: type(part)() for name, part in kept.items()})
+        document = applied_document(call, before, applied, options, now)
+        return replace(_read(call, document, options, now), **kept)
+
     def change(old: Any) -> Any:
-        document = applied_document(call, old, applied, options, now)
-        return _read(call, document, options, now)
+        kept = _untouched(call, applied, old)
+        kept.pop("metadata", None)  # which has the owners of what is applied
+        if kept:
+            with suppress(APIError):  # which would not show the whole object
+                return changed(old, kept)
+        return changed(old, {})
 
     written = await replace_object(
         call, record, change, options, now, subresource=subresource, tracked=False

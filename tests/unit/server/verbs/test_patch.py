@@ -160,6 +160,41 @@ async def test_a_status_is_patched_apart(api: Api) -> None:
     assert [each["subresource"] for each in owners] == ["status"]
 
 
+@pytest.mark.parametrize("headers", [MERGE, STRATEGIC], ids=["merge", "strategic"])
+@served()
+async def test_a_status_that_is_refused_is_told_with_the_whole_object(
+    api: Api, headers: dict[str, str]
+) -> None:
+    await api.made(PODS, pod("p"))
+    reply = await api.patch(f"{PODS}/p/status", {"status": {"phase": 1}}, headers)
+    assert reply.status == 422
+    assert "creationTimestamp" in reply.json["message"]
+
+
+@served()
+async def test_a_directive_at_the_top_is_about_all_of_the_object(api: Api) -> None:
+    await api.made(PODS, pod("p"))
+    patch = {"$patch": "replace", "status": {"phase": "Running"}}
+    reply = await api.patch(f"{PODS}/p/status", patch, STRATEGIC)
+    assert reply.status == 400  # nothing is left of the name
+
+
+@pytest.mark.parametrize("headers", [MERGE, STRATEGIC], ids=["merge", "strategic"])
+@served()
+async def test_a_patch_of_the_status_leaves_all_else(api: Api, headers: dict[str, str]) -> None:
+    made = await api.made(PODS, pod("p"))
+    reply = await api.patch(f"{PODS}/p/status", {"status": {"phase": "Running"}}, headers)
+    assert reply.status == 200
+    found = reply.json
+    assert found["spec"] == made["spec"]
+    assert found["status"] == made["status"] | {"phase": "Running"}
+    creator, patcher = found["metadata"].pop("managedFields")
+    assert [creator] == made["metadata"].pop("managedFields")
+    assert patcher["fieldsV1"] == {"f:status": {"f:phase": {}}}
+    revision = found["metadata"]["resourceVersion"]
+    assert found["metadata"] == made["metadata"] | {"resourceVersion": revision}
+
+
 # Apply -----------------------------------------------------------------------------------------
 
 
