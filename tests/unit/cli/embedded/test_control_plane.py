@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from dray.api.coordination import Lease
 from dray.api.core import Node
 from dray.api.features import DEFAULT_GATES
 from dray.api.meta import ObjectMeta
-from dray.cli.embedded.control_plane import ControlPlane
+from dray.cli.embedded.control_plane import IDENTITY, ControlPlane
 from dray.cli.embedded.parts import Parts
-from dray.client import Call, Client
+from dray.client import Call, Client, LeaderElector
 from dray.clock import SystemClock
 from dray.entropy import SystemEntropy
 from dray.errors import Forbidden
@@ -52,6 +53,49 @@ def test_parts_are_clients_with_rights_of_their_own_and_the_server_answers_for_t
             await server.stop(0)
 
     asyncio.run(asyncio.wait_for(body(), 60))
+
+
+def test_copies_wait_and_a_cluster_waits_for_copies_but_is_ready(tmp_path: Path) -> None:
+    async def body() -> None:
+        clock, entropy = SystemClock(), SystemEntropy()
+        server = Server(MemoryStore(), Settings(secrets=tmp_path), clock, entropy)
+        await server.start(listen=False)
+        parts = Parts()
+        plane = ControlPlane(server, parts, clock=clock, entropy=entropy, gates=DEFAULT_GATES)
+        other = LeaderElector(
+            plane.admin, name="kube-scheduler", identity="other", clock=clock, entropy=entropy
+        )
+        leads, stop = asyncio.Event(), asyncio.Event()
+
+        async def work() -> None:
+            leads.set()
+            await stop.wait()
+
+        leading = asyncio.ensure_future(other.lead(work))
+        try:
+            await leads.wait()
+            plane.start()
+            await parts.until(plane.ready())
+            assert await holder(plane.admin, "kube-scheduler") == "other"
+            assert await holder(plane.admin, "kube-controller-manager") == IDENTITY
+            stop.set()
+            await leading
+            await parts.until(plane.scheduler.ready())
+            assert await holder(plane.admin, "kube-scheduler") == IDENTITY
+            await parts.end_all()
+            # Whoever comes next need not wait.
+            assert await holder(plane.admin, "kube-scheduler") == ""
+        finally:
+            await parts.end_all()
+            await plane.close()
+            await server.stop(0)
+
+    asyncio.run(asyncio.wait_for(body(), 60))
+
+
+async def holder(client: Client, lease: str) -> str | None:
+    found = await client.get(Lease, lease, namespace="kube-system")
+    return found.spec.holder_identity
 
 
 async def ask(client: Client, path: str) -> bytes:
