@@ -49,6 +49,7 @@ interop: venv ## Compare the server with a real one, and drive it with real clie
 	$(BIN)/python -m tests.interop.kubelet
 	$(BIN)/python -m tests.interop.go_driver
 	$(BIN)/python -m tests.interop.client
+	$(BIN)/python -m tests.interop.examples
 
 durability: venv ## Kill, cut off and corrupt stores many times over
 	DRAY_DURABILITY_KILLS=300 DRAY_DURABILITY_SERVER_KILLS=300 \
@@ -64,8 +65,8 @@ fuzz: venv ## Requests made from our OpenAPI documents, and damaged copies of re
 	.fuzz/bin/python -m tests.fuzz.schemathesis_run --python $(BIN)/python
 	$(BIN)/python -m tests.fuzz.server --minutes 5
 
-demo: venv ## Show what dray can do today
-	$(BIN)/python examples/demo.py
+demo: venv ## Tell what devices in Kubernetes are, on a cluster of its own
+	$(BIN)/python examples/00-demo/demo.py
 
 bench: venv ## Measure speed against references, side by side
 ifneq ($(UV),)
