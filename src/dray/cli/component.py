@@ -20,6 +20,7 @@ from typing import Any, Final, Protocol, TypeVar
 import click
 
 from dray.agent.garbage import keep_what_is_there
+from dray.api.coordination import Lease
 from dray.cli.errors import CommandError, CommandFailed
 from dray.cli.log_options import LOG_OPTIONS
 from dray.cli.running import either, end, only_configuration, told_to_stop
@@ -33,7 +34,7 @@ from dray.client import (
 )
 from dray.clock import Clock, SystemClock
 from dray.entropy import Entropy, SystemEntropy
-from dray.errors import ConfigurationError, LeadershipLost
+from dray.errors import ConfigurationError, Forbidden, LeadershipLost, NotFound
 from dray.http.listener import Listener
 from dray.http.loop import run
 from dray.http.messages import Request, Response
@@ -69,6 +70,8 @@ class ComponentOptions:
     kubeconfigs: tuple[Path, ...] = ()
     context: str = ""
     elect: bool = True
+    # Two of it at work do harm, so that one that does not elect begins only if nobody leads.
+    exclusive: bool = False
     lease_namespace: str = "kube-system"
     host: str = "127.0.0.1"
     port: int | None = None
@@ -180,6 +183,8 @@ class _Office:
     async def hold(self) -> None:
         """Work, once and as long as it leads."""
         if not self._options.elect:
+            if self._options.exclusive:
+                await self._refuse_company()
             await self._work()
             return
         elector = LeaderElector(
@@ -211,6 +216,23 @@ class _Office:
             self._ready = True
             keep_what_is_there()
             click.echo(f"dray {self._options.name} is at work")
+
+    async def _refuse_company(self) -> None:
+        """Raises ConfigurationError if somebody leads. Clocks may differ: it is only a warning."""
+        namespace, name = self._options.lease_namespace, self._options.lease
+        try:
+            spec = (await self._client.get(Lease, name, namespace=namespace)).spec
+        except (NotFound, Forbidden):
+            return
+        if not spec.holder_identity or spec.renew_time is None:
+            return
+        age = (self._clock.now() - spec.renew_time.instant).total_seconds()
+        if age < (spec.lease_duration_seconds or 0):
+            raise ConfigurationError(
+                f"--no-leader-elect: {spec.holder_identity} is at work already, by the lease "
+                f"{namespace}/{name}. Two of dray {self._options.name} would give the same devices "
+                "to different pods; leave the option out, and this one waits for its turn"
+            )
 
     def _problem(self) -> str | None:
         """A copy that waits for its turn is as well as one that works."""

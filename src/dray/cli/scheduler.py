@@ -67,4 +67,6 @@ def command(
             client, settings, informers=informers, clock=clock, entropy=entropy, gates=gates
         )
 
-    run_component(ComponentOptions(name="scheduler", lease=lease or usual, **options), make)
+    run_component(
+        ComponentOptions(name="scheduler", lease=lease or usual, exclusive=True, **options), make
+    )

@@ -6,13 +6,16 @@ import asyncio
 import os
 import signal
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dray.api.coordination import Lease
+from dray.api.coordination import Lease, LeaseSpec
 from dray.api.core import Namespace
+from dray.api.meta import ObjectMeta
+from dray.api.wire import MicroTime
 from dray.cli import component as module
 from dray.cli.component import Component, ComponentOptions, run_component
 from dray.cli.errors import CommandError, CommandFailed
@@ -83,6 +86,40 @@ def test_a_component_works_until_it_is_told_to_stop(
     assert "dray watcher started, probes at http://127.0.0.1:" in told
     assert "dray watcher is at work" in told
     assert leases == (["watchers"] if elect else [])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("age_seconds", "refused"), [(1, True), (20, False)])
+def test_what_does_harm_twice_begins_without_a_lease_only_if_nobody_has_it(
+    tmp_path: Path, age_seconds: int, refused: bool
+) -> None:
+    renewed = datetime.now(UTC) - timedelta(seconds=age_seconds)
+    lease = Lease(
+        metadata=ObjectMeta(name="watchers", namespace="kube-system"),
+        spec=LeaseSpec(
+            holder_identity="first", lease_duration_seconds=15, renew_time=MicroTime(renewed)
+        ),
+    )
+
+    async def prepare(kubeconfig: Path) -> None:
+        client = connect(load_kubeconfig(kubeconfig), clock=SystemClock())
+        await client.create(lease)
+        await client.close()
+
+    with cluster(tmp_path) as kubeconfig:
+        asyncio.run(prepare(kubeconfig))
+        options = ComponentOptions(
+            name="watcher",
+            lease="watchers",
+            kubeconfigs=(kubeconfig,),
+            elect=False,
+            exclusive=True,
+        )
+        if not refused:
+            run_component(options, making(stop))
+            return
+        with pytest.raises(CommandError, match="first is at work already, by the lease kube-syst"):
+            run_component(options, making(stop))
 
 
 @pytest.mark.slow
