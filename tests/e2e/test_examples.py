@@ -98,9 +98,10 @@ def test_the_example_driver_conforms() -> None:
         assert not list((Path(folder) / "purses").iterdir()), "whatever was given was taken back"
 
 
-def test_the_demo_ends_well() -> None:
+@pytest.mark.parametrize("program", ["08-api-server/crash.py", "09-node-and-devices/lifetime.py"])
+def test_a_program_of_an_example_ends_well(program: str) -> None:
     result = subprocess.run(
-        [sys.executable, ROOT / "examples" / "demo.py"], capture_output=True, text=True, check=False
+        [sys.executable, ROOT / "examples" / program], capture_output=True, text=True, check=False
     )
-    assert result.returncode == 0, result.stdout
+    assert result.returncode == 0, result.stdout + result.stderr
     assert result.stderr == ""
