@@ -109,7 +109,7 @@ def main() -> int:
         for directory in sorted({path.parent for path in found}):
             own = {path: ones for path, ones in found.items() if path.parent == directory}
             problems = [
-                told for path, ones in own.items() for problem in refusals(kubectl, path, ones)
+                each for path, ones in own.items() for each in refusals(kubectl, path, ones)
             ]
             if directory == REFUSED.parent and (problem := check_refused(kubectl)):
                 problems.append(problem)
