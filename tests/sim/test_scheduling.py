@@ -43,6 +43,7 @@ class Storm:
         self._crashes = crashes
         self._count = 0
         self._nodes = 0
+        self._blinks = False
         self.pods: list[str] = []
         self.nodes: list[str] = []
 
@@ -138,6 +139,15 @@ class Storm:
             await self.stage.start_scheduler()
             self.stage.wire.fate = self.fate
 
+    async def blink(self) -> None:
+        """Watches hear nothing for a while, and then not what it was."""
+        kind = self.pick(["pods", "nodes", "resourceclaims", "resourceslices"])
+        with self.stage.traffic.behind(kind, expires=True):
+            for _ in range(3):
+                await self.step()
+                await self.stage.settle()
+        await self.stage.pass_time(1)
+
     async def clear_leaving(self) -> None:
         """What nodes do: pods that are told to go are gone."""
         for pod in (await self.stage.client.list(Pod)).items:
@@ -156,8 +166,14 @@ class Storm:
             self.remove_node,
             self.clear_leaving,
             self.restart,
+            self.blink,
         ]
-        await deeds[self._below(len(deeds))]()
+        deed = deeds[self._below(len(deeds))]
+        if deed == self.blink and self._blinks:
+            return
+        self._blinks = self._blinks or deed == self.blink
+        await deed()
+        self._blinks = self._blinks and deed != self.blink
         if self._below(3) == 0:
             await self.stage.pass_time(self._chance.uniform(0, 3))
 

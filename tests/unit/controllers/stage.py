@@ -103,6 +103,7 @@ class Traffic:
         self._transport = transport
         self._answered = asyncio.Event()
         self._held: dict[str, asyncio.Event] = {}
+        self._expired: set[str] = set()
         self.pending_count = 0
         self.pending_count_max = 0
         self.calls: Counter[str] = Counter()
@@ -125,12 +126,17 @@ class Traffic:
         await self._answered.wait()
 
     @contextmanager
-    def behind(self, resource: str) -> Iterator[None]:
-        """Meanwhile views of these things (`pods`) show nothing new."""
+    def behind(self, resource: str, *, expires: bool = False) -> Iterator[None]:
+        """Meanwhile views of these things (`pods`) show nothing new.
+
+        If that `expires` their watches, they do not hear later what happened, but list again.
+        """
         self._held[resource] = asyncio.Event()
         try:
             yield
         finally:
+            if expires:
+                self._expired.add(resource)
             self._held.pop(resource).set()
 
     async def request(self, call: Call) -> Reply:
@@ -153,21 +159,34 @@ class Traffic:
 
     async def stream(self, call: Call) -> StreamedReply:
         stream = await self._transport.stream(call)
-        return _Delayed(stream, kind_of_call(call).removeprefix("GET "), self._held)
+        resource = kind_of_call(call).removeprefix("GET ")
+        self._expired.discard(resource)
+        return _Delayed(stream, resource, self._held, self._expired)
 
     async def close(self) -> None:
         await self._transport.close()
+
+
+_EXPIRED = (
+    b'{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure",'
+    b'"message":"too old resource version","reason":"Expired","code":410}}\n'
+)
 
 
 class _Delayed:
     """A stream that may be held up."""
 
     def __init__(
-        self, stream: StreamedReply, resource: str, held: Mapping[str, asyncio.Event]
+        self,
+        stream: StreamedReply,
+        resource: str,
+        held: Mapping[str, asyncio.Event],
+        expired: set[str],
     ) -> None:
         self._stream = stream
         self._resource = resource
         self._held = held
+        self._expired = expired
         self.status = stream.status
         self.headers = stream.headers
 
@@ -175,7 +194,7 @@ class _Delayed:
         chunk = await self._stream.read()
         while self._resource in self._held:
             await self._held[self._resource].wait()
-        return chunk
+        return _EXPIRED if self._resource in self._expired else chunk
 
     def close(self) -> None:
         self._stream.close()

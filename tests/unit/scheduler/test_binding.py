@@ -209,6 +209,30 @@ def test_a_pod_that_somebody_else_bound_is_left_to_them() -> None:
     run(scenario())
 
 
+@pytest.mark.parametrize("how", ["deleted", "ended"])
+def test_a_pod_that_came_and_went_unseen_takes_nothing_of_its_node(how: str) -> None:
+    async def scenario() -> None:
+        async with SchedulerStage() as stage:
+            await add_basics(stage)
+            with stage.wire.held("POST pods/binding"):
+                await stage.add_pod("train", template="one", resources={"cpu": "3"})
+                with stage.traffic.behind("pods", expires=True):
+                    await stage.bind("train", "node-1")
+                    if how == "ended":
+                        await stage.end_pod("train")
+                    else:
+                        await stage.client.delete(
+                            Pod, "train", namespace="default", grace_period_seconds=0
+                        )
+                    await stage.add_pod("other")
+            await stage.pass_time(10, steps=10)
+            await stage.add_pod("next", template="one", resources={"cpu": "3"})
+            await stage.pass_time(10, steps=10)
+            assert await stage.node_of("next") == "node-1", await stage.why_not("next")
+
+    run(scenario())
+
+
 def test_what_a_pod_that_was_not_bound_would_have_taken_is_others() -> None:
     async def scenario() -> None:
         async with SchedulerStage() as stage:
