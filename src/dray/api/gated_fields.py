@@ -30,6 +30,7 @@ from dray.api.resource import (
     ResourcePoolStatusRequest,
     ResourceSlice,
 )
+from dray.api.shared import deriving
 
 __all__ = ["drop_disabled_fields", "drop_disabled_status_fields"]
 
@@ -47,8 +48,16 @@ class _Feature(Generic[T]):
 
 def drop_disabled_fields(new: T, old: T | None, *, gates: FeatureGates) -> T:
     """The object without the fields of its main part (all but the status) that are off."""
+    if isinstance(new, ResourceClaim) and old is None:
+        return edit(new, spec=_allowed_spec(new.spec, gates))
     features: tuple[_Feature[T], ...] = _MAIN.get(type(new), ())
     return _drop(features, new, old, gates)
+
+
+@deriving
+def _allowed_spec(spec: ResourceClaimSpec, gates: FeatureGates) -> ResourceClaimSpec:
+    """The spec of a new claim, without the fields that are off."""
+    return _drop(_CLAIM_SPEC, spec, None, gates)
 
 
 def drop_disabled_status_fields(
