@@ -9,6 +9,7 @@ done with (`related`). Upstream counterparts: client-go tools/record and tools/e
 from __future__ import annotations
 
 import asyncio
+from copy import copy
 from datetime import UTC, datetime
 from typing import Final
 
@@ -52,7 +53,6 @@ class EventRecorder:
         series: bool = False,
     ) -> None:
         """`series` has repetitions counted as events.k8s.io does."""
-        self._component = component
         self._host = host
         self._clock = clock
         self._entropy = entropy
@@ -60,10 +60,20 @@ class EventRecorder:
         self._writer = EventWriter(
             client, self._series or Correlator(clock), clock=clock, entropy=entropy
         )
-        self._source = EventSource(component=component, host=host)
-        instance = f"{component}-{host}" if host else component
+        self._ticks = _Ticks(clock)
+        self._speak_as(component)
+
+    def _speak_as(self, component: str) -> None:
+        self._component = component
+        self._source = EventSource(component=component, host=self._host)
+        instance = f"{component}-{self._host}" if self._host else component
         self._instance = _cut(instance, INSTANCE_BYTES_MAX)
-        self._last_nanoseconds = 0
+
+    def as_component(self, component: str) -> EventRecorder:
+        """The same recorder, speaking for another part of the process; this one is run for both."""
+        other = copy(self)
+        other._speak_as(component)  # noqa: SLF001 - of its own kind
+        return other
 
     @property
     def queued_count(self) -> int:
@@ -97,7 +107,7 @@ class EventRecorder:
         series must have an action; without one it is the reason.
         """
         metadata = ObjectMeta(
-            name=event_name(regarding.metadata.name, self._nanoseconds()) or self._entropy.uid(),
+            name=event_name(regarding.metadata.name, self._ticks.next()) or self._entropy.uid(),
             namespace=regarding.metadata.namespace or _DEFAULT_NAMESPACE,
         )
         if not message.isascii():
@@ -159,12 +169,19 @@ class EventRecorder:
         for correlated in self._series.unwritten() if self._series is not None else ():
             self._writer.put(correlated)
 
-    def _nanoseconds(self) -> int:
-        """When it is; no two events get the same, or their names might be."""
+
+class _Ticks:
+    """Nanoseconds, of which no two events get the same: they are part of their names."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._last = 0
+
+    def next(self) -> int:
         since = self._clock.now() - _EPOCH
         microseconds = (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
-        self._last_nanoseconds = max(microseconds * 1000, self._last_nanoseconds + 1)
-        return self._last_nanoseconds
+        self._last = max(microseconds * 1000, self._last + 1)
+        return self._last
 
 
 def _reference(obj: Object, field_path: str = "") -> ObjectReference:

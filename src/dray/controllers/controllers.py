@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -39,7 +40,7 @@ COMPONENT: Final = "kube-controller-manager"
 # What was seen to fail because of a mistake of ours is tried again, but not at once.
 CRASH_SECONDS: Final = 5.0
 
-CONTROLLERS: Final[Mapping[str, Callable[[Context], Reconciler]]] = {
+CONTROLLERS: Final[Mapping[str, type[Reconciler]]] = {
     ReplicaSetController.name: ReplicaSetController,
     DeploymentController.name: DeploymentController,
     DaemonSetController.name: DaemonSetController,
@@ -77,7 +78,8 @@ class Controllers:
         self._clock = clock
         context = Context(client, informers, self._events, clock, entropy, gates)
         chosen = CONTROLLERS if names is None else {name: CONTROLLERS[name] for name in names}
-        self.reconcilers: Final = [make(context) for make in chosen.values()]
+        self.context: Final = context
+        self.reconcilers: Final = [self._make(kind) for kind in chosen.values()]
         self._synced = asyncio.Event()
         labels = ("name",)
         self._depth = Family(
@@ -89,6 +91,11 @@ class Controllers:
         self._retries = Family(
             "workqueue_retries_total", "Names that failed.", kind="counter", labels=labels
         )
+
+    def _make(self, kind: type[Reconciler]) -> Reconciler:
+        """A controller, which speaks for itself in events."""
+        component = kind.component or kind.name
+        return kind(replace(self.context, events=self._events.as_component(component)))
 
     async def ready(self) -> None:
         """Return once controllers know what there is, and work."""

@@ -62,6 +62,7 @@ class Reconciler(ABC):
     """Base of controllers. A subclass asks for informers and listens to them when it is made."""
 
     name: str = ""  # upstream's, as in `kube-controller-manager --controllers`
+    component: str = ""  # who its events are from, if not its name
     workers: int = 4  # names that are looked at side by side
 
     def __init__(self, context: Context) -> None:

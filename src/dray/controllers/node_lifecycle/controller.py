@@ -75,6 +75,7 @@ class NodeLifecycleController(Reconciler):
     """Keys are names of nodes and, with their namespaces, of pods that may have to be unready."""
 
     name = "node-lifecycle-controller"
+    component = "node-controller"
     workers = 8
 
     def __init__(

@@ -37,6 +37,7 @@ class ResourceClaimController(Reconciler):
     """Pods and claims share a queue, as they do upstream."""
 
     name = "resourceclaim-controller"
+    component = "resource_claim"
     workers = 50  # upstream's
 
     def __init__(self, context: Context) -> None:
