@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -214,17 +215,19 @@ def test_a_pod_that_came_and_went_unseen_takes_nothing_of_its_node(how: str) -> 
     async def scenario() -> None:
         async with SchedulerStage() as stage:
             await add_basics(stage)
-            with stage.wire.held("POST pods/binding"):
-                await stage.add_pod("train", template="one", resources={"cpu": "3"})
-                with stage.traffic.behind("pods", expires=True):
-                    await stage.bind("train", "node-1")
-                    if how == "ended":
-                        await stage.end_pod("train")
-                    else:
-                        await stage.client.delete(
-                            Pod, "train", namespace="default", grace_period_seconds=0
-                        )
-                    await stage.add_pod("other")
+            with ExitStack() as watches:
+                with stage.wire.held("POST pods/binding"):
+                    await stage.add_pod("train", template="one", resources={"cpu": "3"})
+                    watches.enter_context(stage.traffic.behind("pods", expires=True))
+                await stage.settle()
+                assert await stage.node_of("train") == "node-1"
+                if how == "ended":
+                    await stage.end_pod("train")
+                else:
+                    await stage.client.delete(
+                        Pod, "train", namespace="default", grace_period_seconds=0
+                    )
+                await stage.add_pod("other")
             await stage.pass_time(10, steps=10)
             await stage.add_pod("next", template="one", resources={"cpu": "3"})
             await stage.pass_time(10, steps=10)
