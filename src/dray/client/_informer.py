@@ -21,7 +21,7 @@ from dray.client._client import Client
 from dray.client._watch import EventType, WatchEvent
 from dray.clock import Clock
 from dray.entropy import Entropy
-from dray.errors import APIError, Expired, TransportError
+from dray.errors import APIError, Expired, NotFound, TransportError
 
 __all__ = ["Informer"]
 
@@ -95,6 +95,9 @@ class Informer(Generic[T]):
                 self._failures_count += 1
                 if self._failures_count > 1:
                     await self._pause()
+            except NotFound as error:
+                self._unserved(error)
+                await self._pause()
             except (APIError, TransportError) as error:
                 if isinstance(error, APIError) and _is_ahead(error):
                     self._revision = ""
@@ -136,6 +139,16 @@ class Informer(Generic[T]):
         return tuple(self._indexes[name].found.get(key, {}).values())
 
     # Private -----------------------------------------------------------------------------------
+
+    def _unserved(self, error: NotFound) -> None:
+        """A server that does not know the kind has none of it, until it is upgraded."""
+        level = logging.DEBUG if self._synced.is_set() else logging.INFO
+        _log.log(level, "there is no %s: %s", self._kind.__name__, error)
+        for key in list(self._objects):
+            self._put(key, None)
+        self._revision = ""
+        self._failures_count += 1
+        self._synced.set()
 
     async def _list(self) -> None:
         listing = await self._client.list(

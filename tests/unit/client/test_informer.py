@@ -13,6 +13,7 @@ import pytest
 
 from dray.api.core import ConfigMap
 from dray.api.meta import ObjectMeta
+from dray.api.resource import ResourcePoolStatusRequest
 from dray.api.wire import replace
 from dray.client import Client, Informer, Reply
 from dray.client._answers import TURN_OBJECTS
@@ -447,3 +448,19 @@ def test_the_view_equals_the_store_after_any_churn(seed: int) -> None:
         await view.client.apply(config_map(name, x=value))
 
     asyncio.run(main())
+
+
+def test_a_kind_that_the_server_does_not_have_is_one_of_which_there_is_none() -> None:
+    async def scenario() -> None:
+        clock = FakeClock()
+        # The gate behind it is off, so that it is not served.
+        async with Cluster(clock=clock) as cluster:
+            informer = Informer(
+                cluster.client, ResourcePoolStatusRequest, clock=clock, entropy=SeededEntropy(7)
+            )
+            running = asyncio.create_task(informer.run())
+            await asyncio.wait_for(informer.synced(), 5)
+            assert not informer.values()
+            running.cancel()
+
+    asyncio.run(scenario())
