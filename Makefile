@@ -56,8 +56,10 @@ durability: venv ## Kill, cut off and corrupt stores many times over
 	DRAY_DURABILITY_POWER_FAILURES=2000 DRAY_DURABILITY_FLIPS=1000 \
 	  $(BIN)/python -m pytest tests/e2e/test_store_durability.py tests/e2e/test_server_durability.py
 
-chaos: venv ## Kill agents and drivers many times over while pods come and go
+chaos: venv ## Kill agents, drivers and whole clusters many times over while pods come and go
 	DRAY_CHAOS_KILLS=500 $(BIN)/python -m pytest -s tests/e2e/test_node_crashes.py
+	DRAY_CHAOS_UP_KILLS=100 DRAY_CHAOS_UP_PODS=10000 DRAY_CHAOS_UP_STEPS=400 $(BIN)/python -m pytest -s \
+	  tests/e2e/test_up_crashes.py tests/e2e/test_up_churn.py tests/e2e/test_up_copies.py
 
 fuzz: venv ## Requests made from our OpenAPI documents, and damaged copies of recorded ones
 	$(PYTHON) -m venv .fuzz

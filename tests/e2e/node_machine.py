@@ -90,6 +90,17 @@ class Member:
         if not self._said:
             self._said = await asyncio.wait_for(self._process.stdout.readline(), START_SECONDS)
 
+    async def said(self) -> bytes:
+        """The next line it says; nothing once it has ended."""
+        assert self._process is not None
+        assert self._process.stdout is not None
+        return await asyncio.wait_for(self._process.stdout.readline(), START_SECONDS)
+
+    async def ended(self) -> int:
+        """The exit code of one that ends by itself."""
+        assert self._process is not None
+        return await asyncio.wait_for(self._process.wait(), START_SECONDS)
+
     async def kill(self) -> None:
         self.kills += 1
         await self._end(signal.SIGKILL)
