@@ -8,7 +8,7 @@ though results share parts with them. Upstream counterpart: apimachinery's manag
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -69,6 +69,12 @@ _NEVER_OWNED: Final = field_set(
 # Owns whatever an object had before anybody was tracked.
 _BEFORE_FIRST_APPLY: Final = "before-first-apply"
 
+# Objects of a kind are made alike by whoever makes them: these are half a megabyte of each kind. An
+# object that has much of its own, such as a hundred labels, is not remembered.
+SKELETONS_MAX: Final = 64
+SKELETON_PARTS_MAX: Final = 128
+SKELETON_NAME_MAX: Final = 256
+
 # A client that does not say who it is.
 _UNKNOWN: Final = "unknown"
 
@@ -100,6 +106,7 @@ class FieldManager:
         self._versions = Versions(api_version, schema, **more)
         self._kind = kind
         self._subresource = subresource
+        self._fields_of_new: dict[Hashable, FieldSet] = {}
         self._zero: Document = {
             **zero_document(schema),
             "apiVersion": api_version,
@@ -132,10 +139,18 @@ class FieldManager:
 
         Parts at the top of an object do not depend on each other. Raises Untypable.
         """
-        versions = self._versions
-        added = compare(self._zero, document, versions.schema)
-        added = added.filtered(versions.reset_fields.get(versions.api_version))
-        return ordered(difference(union(added.modified, added.added), _NEVER_OWNED))
+        skeleton = _skeleton(document)
+        fields = None if skeleton is None else self._fields_of_new.get(skeleton)
+        if fields is None:
+            versions = self._versions
+            added = compare(self._zero, document, versions.schema)
+            added = added.filtered(versions.reset_fields.get(versions.api_version))
+            fields = ordered(difference(union(added.modified, added.added), _NEVER_OWNED))
+            if skeleton is not None:
+                if len(self._fields_of_new) >= SKELETONS_MAX:
+                    self._fields_of_new.clear()
+                self._fields_of_new[skeleton] = fields
+        return fields
 
     def after_create(self, fields: FieldSet, manager: str, time: str) -> list[dict[str, Any]]:
         """The managedFields of a new object, of which its creator owns these fields, in order."""
@@ -279,6 +294,31 @@ class FieldManager:
         else:
             managed.pop(identity, None)
         return (merged if changed else live), managed
+
+
+def _skeleton(document: Document) -> Hashable | None:
+    """All that decides which fields a new object has; None if it is too much to remember.
+
+    Of a value it matters whether it is a zero of its type, as those of an empty object are.
+    """
+    parts: list[Any] = []
+    return tuple(parts) if _collect(document, parts) else None
+
+
+def _collect(document: Document, parts: list[Any]) -> bool:
+    for name, value in document.items():
+        if len(parts) >= SKELETON_PARTS_MAX or len(name) > SKELETON_NAME_MAX:
+            return False
+        if not value or not isinstance(value, (dict, list)):
+            parts += (name, True if value else type(value))
+        elif isinstance(value, list):
+            return False  # fields go by what the items say
+        else:
+            parts += (name, dict)
+            if not _collect(value, parts):
+                return False
+            parts.append(None)
+    return True
 
 
 def _entries(document: Document) -> Any:

@@ -82,6 +82,34 @@ def test_fields_that_are_always_written_are_not_added_by_a_create() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "documents",
+    [
+        pytest.param([{"data": {"a": "1"}}, {"data": {"a": "2"}}], id="another-value"),
+        pytest.param([{"data": {"a": "1"}}, {"data": {"b": "1"}}], id="another-name"),
+        pytest.param([{"data": {"a": "1"}}, {"data": {}}, {"data": None}], id="less"),
+        pytest.param([{"data": {"a": ""}}, {"data": {"a": "x"}}], id="zero"),
+        pytest.param([{"immutable": False}, {"immutable": True}], id="flag"),
+        pytest.param(
+            [{"metadata": {"finalizers": ["a"]}}, {"metadata": {"finalizers": ["b"]}}], id="list"
+        ),
+        pytest.param(
+            [{"metadata": {"labels": {"a": "b"}}}, {"metadata": {}, "data": {"labels": "b"}}],
+            id="another-place",
+        ),
+        pytest.param([{"data": {f"n{n}": "" for n in range(200)}}] * 2, id="many"),
+    ],
+)
+def test_what_is_remembered_of_one_new_object_holds_for_others_like_it(documents: Any) -> None:
+    mindful = FieldManager(schema_of("", "v1", "ConfigMap"), "v1", "ConfigMap")
+    for document in documents:
+        forgetful = FieldManager(schema_of("", "v1", "ConfigMap"), "v1", "ConfigMap")
+        expected = forgetful.after_update(None, deepcopy(document), "m", "t")
+        for _again in range(2):
+            fields = mindful.fields_of_new(document)
+            assert mindful.after_create(fields, "m", "t") == expected
+
+
 def test_who_changes_a_field_owns_it_now() -> None:
     live = created(text="a", number=1)
     entries = MANAGER.after_update(live, {**live, "text": "b"}, "other", LATER)
