@@ -262,6 +262,7 @@ class Binder:
             "Normal",
             "BindingConditionsPending",
             f"waiting for binding conditions for device on node {placement.node_name}",
+            action="Scheduling",
         )
         news = asyncio.Event()
         for claim in waiting:

@@ -32,15 +32,13 @@ class Reports:
     def bound(self, pod: Pod, node_name: str) -> None:
         """A pod has its node."""
         name = f"{pod.metadata.namespace}/{pod.metadata.name}"
-        self._events.record(
-            pod, "Normal", "Scheduled", f"Successfully assigned {name} to {node_name}"
-        )
+        told = f"Successfully assigned {name} to {node_name}"
+        self._events.record(pod, "Normal", "Scheduled", told, action="Binding")
 
     def preempted(self, victim: Pod, by: Pod, node_name: str) -> None:
         """A pod has to go for another."""
-        self._events.record(
-            victim, "Normal", "Preempted", f"Preempted by pod {by.metadata.uid} on node {node_name}"
-        )
+        told = f"Preempted by pod {by.metadata.uid} on node {node_name}"
+        self._events.record(victim, "Normal", "Preempted", told, action="Preempting", related=by)
 
     async def refused(
         self, pod: Pod, reason: str, message: str, *, nominated_node_name: str | None = None
@@ -49,7 +47,7 @@ class Reports:
 
         `nominated_node_name` is where room is being made for it; None leaves what was said before.
         """
-        self._events.record(pod, "Warning", "FailedScheduling", _cut(message))
+        self._events.record(pod, "Warning", "FailedScheduling", _cut(message), action="Scheduling")
         now = Time(self._clock.now())
         known = next((c for c in pod.status.conditions if c.type == CONDITION_SCHEDULED), None)
         condition = PodCondition(

@@ -82,7 +82,9 @@ class Scheduler:
         self._settings = settings = settings or SchedulerSettings()
         self._informers = informers
         self._clock = clock
-        self._events = EventRecorder(client, component=settings.name, clock=clock, entropy=entropy)
+        self._events = EventRecorder(
+            client, component=settings.name, clock=clock, entropy=entropy, series=True
+        )
         self._reports = Reports(client, self._events, clock)
         self._metrics = SchedulerMetrics(settings.name)
         self._snapshot = Snapshot()
