@@ -281,6 +281,28 @@ def test_the_configurations_of_drivers_are_read_as_they_are_shown() -> None:
     assert read_config(host).driver == "cameras.example.com"
 
 
+FEATURES_PAGE = ROOT / "docs" / "features.md"
+
+
+def test_the_page_of_features_names_every_gate_with_its_stage() -> None:
+    """Those of the table of gates, as they are by default, and no others."""
+    named = re.findall(r"`(\w+)` (GA|Beta|Alpha)(, locked|, off)?", FEATURES_PAGE.read_text())
+    known = [
+        (one.name, one.stage.value, ", locked" if one.locked else "" if one.default else ", off")
+        for one in FEATURES.values()
+    ]
+    assert sorted(named) == sorted(known)
+
+
+def test_the_page_of_features_names_every_example() -> None:
+    linked = re.findall(
+        r"\[(\d\d)\]\(\.\./examples/([^/]+)/README\.md\)", FEATURES_PAGE.read_text()
+    )
+    assert [name for number, name in linked if not name.startswith(number)] == []
+    directories = {path.parent.name for path in (ROOT / "examples").glob("[0-9][0-9]-*/README.md")}
+    assert {name for _number, name in linked} == directories
+
+
 def test_every_fault_is_documented() -> None:
     page = (ROOT / "docs" / "reference" / "drivers.md").read_text()
     assert [kind.value for kind in FaultKind if f"`{kind.value}`" not in page] == []
