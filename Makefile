@@ -18,7 +18,7 @@ venv: $(STAMP) ## Make the virtual environment
 $(STAMP): pyproject.toml
 ifneq ($(UV),)
 	$(UV) venv -q --allow-existing --python $(PYTHON) $(VENV)
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(UV) pip install -q -e '.[cli,fleet,node,server]' --group dev
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(UV) pip install -q --compile-bytecode -e '.[cli,fleet,node,server]' --group dev
 else
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q --upgrade 'pip>=25.1'
@@ -67,7 +67,9 @@ fuzz: venv ## Requests made from our OpenAPI documents, and damaged copies of re
 	.fuzz/bin/python -m tests.fuzz.schemathesis_run --python $(BIN)/python
 	$(BIN)/python -m tests.fuzz.server --minutes 5
 
+# Compiled first: where Python may not write bytecode, every start would compile everything again.
 demo: venv ## Tell what devices in Kubernetes are, on a cluster of its own
+	@$(BIN)/python -m compileall -q src
 	$(BIN)/python examples/00-demo/demo.py
 
 bench: venv ## Measure speed against references, side by side
