@@ -133,7 +133,8 @@ class Storm:
             return
 
     async def restart(self) -> None:
-        if self._crashes:
+        # A scheduler that starts lists everything; here views are shared, and must not be behind.
+        if self._crashes and not self._blinks:
             self.stage.wire.dead = True
             await self.stage.end_scheduler()
             await self.stage.start_scheduler()

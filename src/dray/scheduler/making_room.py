@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import NamedTuple
 
 from dray.api.core import (
@@ -45,7 +45,7 @@ class Room(NamedTuple):
     victims: tuple[Pod, ...] = ()
     node_name: str = ""  # which the victims had to leave
     nominated: str | None = None  # where the pod is to go; "": nowhere any more; None: as it was
-    again: bool = False  # to be tried again whatever happens: it was done, or might have been
+    again: bool = False  # to be tried again after a rest, even if nothing happens
 
 
 Leftovers = Callable[[ResourceClaim], Awaitable[bool]]
@@ -88,8 +88,7 @@ class MakingRoom:
             if newest is not None and _is_idle(newest, pod.pod):
                 return await self._deallocate(newest)
         if refusal.leftovers:
-            gone = [await self._delete_leftover(claim) for claim in refusal.leftovers]
-            return Room("deletion of ResourceClaim completed" if all(gone) else "", again=True)
+            return await self._clear(pod, refusal.leftovers)
         if sacrifice is None:
             waits = self._preemption is not None and self._preemption.waits(pod)
             return Room(nominated=None if waits else "")
@@ -103,6 +102,18 @@ class MakingRoom:
             sacrifice.node_name,
             again=None in left,
         )
+
+    async def _clear(self, pod: PodInfo, leftovers: Iterable[ResourceClaim]) -> Room:
+        """Delete claims that an unfinished attempt made for a pod."""
+        try:
+            # Views may be behind: whoever made the claims may have bound the pod after all.
+            newest = await self._client.get(Pod, pod.name, namespace=pod.namespace)
+        except (APIError, TransportError) as error:
+            return Room(f"nobody knows whether the pod is bound: {error}", again=True)
+        if newest.metadata.uid != pod.uid or newest.spec.node_name:
+            return Room(again=True)
+        gone = [await self._delete_leftover(claim) for claim in leftovers]
+        return Room("deletion of ResourceClaim completed" if all(gone) else "", again=True)
 
     async def _deallocate(self, claim: ResourceClaim) -> Room:
         try:

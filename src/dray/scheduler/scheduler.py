@@ -278,8 +278,9 @@ class Scheduler:
         if nominated == "" and not self._end_nomination(info.uid):
             nominated = None  # it was not we who said so
         if room.again:
-            self._queue.activate((info.uid,))
-        self._queue.reject(queued, refusal.plugins)
+            self._queue.fail(queued)
+        else:
+            self._queue.reject(queued, refusal.plugins)
         if room.victims:
             self._metrics.preempted(len(room.victims))
         for victim in room.victims:

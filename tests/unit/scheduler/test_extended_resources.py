@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -242,6 +243,28 @@ def test_what_a_scheduler_left_behind_is_deleted_and_made_anew(last: str, arrive
             status = (await stage.pod("train")).status.extended_resource_claim_status
             assert status is not None
             assert status.resource_claim_name == claim.metadata.name
+
+    run(scenario())
+
+
+def test_what_looks_left_behind_is_kept_if_the_pod_was_bound_after_all() -> None:
+    async def scenario() -> None:
+        async with SchedulerStage() as stage:
+            await stage.add_class(extended_resource_name=GPU)
+            await stage.add_node("node-1", devices=1)
+            with ExitStack() as watches:
+                with stage.wire.held("POST pods/binding"):
+                    await stage.add_pod("train", resources={GPU: "1"})
+                    # The next scheduler does not hear at once what the last one did last.
+                    watches.enter_context(stage.traffic.behind("pods"))
+                await stage.end_scheduler()
+                await stage.start_scheduler()
+                await stage.pass_time(3, steps=3)
+                assert len(await special_claims(stage)) == 1
+            await stage.pass_time(3, steps=3)
+            assert await stage.node_of("train") == "node-1"
+            (claim,) = await special_claims(stage)
+            assert len(claim.status.reserved_for) == 1
 
     run(scenario())
 
