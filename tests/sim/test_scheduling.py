@@ -150,9 +150,10 @@ class Storm:
         await self.stage.pass_time(1)
 
     async def clear_leaving(self) -> None:
-        """What nodes do: pods that are told to go are gone."""
+        """Pods that are told to go are gone, as those are whose node is."""
         for pod in (await self.stage.client.list(Pod)).items:
-            if pod.metadata.deletion_timestamp is not None:
+            lost = pod.spec.node_name and pod.spec.node_name not in self.nodes
+            if lost or pod.metadata.deletion_timestamp is not None:
                 await self.delete(pod.metadata.name)
 
     async def step(self) -> None:
