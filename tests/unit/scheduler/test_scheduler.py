@@ -170,7 +170,7 @@ def test_what_a_claim_asks_for_must_be_known() -> None:
 
 def test_a_more_important_pod_takes_the_devices_of_a_less_important_one() -> None:
     async def scenario() -> None:
-        async with SchedulerStage() as stage:
+        async with SchedulerStage("garbage-collector-controller") as stage:
             await stage.add_class()
             await stage.add_template("one")
             await stage.add_priority("high", 1000)

@@ -89,11 +89,13 @@ class ResourceClaimController(Reconciler):
         else:
             self._views.see_pod(new)
         if new is None or is_done(new):
+            namespace = pod.metadata.namespace
             for reference in references(pod):
-                if reference.claim_name:
-                    self._queue_claim(pod.metadata.namespace, reference.claim_name)
+                claim = self._views.claims.get(reference.claim_name or "", namespace)
+                if claim is not None:
+                    self._queue_claim(claim)
             for claim in self._views.owned_by(pod.metadata.uid):
-                self._queue_claim(claim.metadata.namespace, claim.metadata.name)
+                self._queue_claim(claim)
         else:
             self._queue_pod(new)
 
@@ -102,7 +104,7 @@ class ResourceClaimController(Reconciler):
         assert claim is not None
         self._views.see_claim(claim)
         if new is not None and self._release.is_wanted(new):
-            self._queue_claim(new.metadata.namespace, new.metadata.name)
+            self._queue_claim(new)
         for pod in self._views.users.of(claim):
             self._queue_pod(pod)
 
@@ -117,8 +119,9 @@ class ResourceClaimController(Reconciler):
         if self._provision.is_wanted(pod):
             self.queue.add(Key(pod.metadata.namespace, _POD + pod.metadata.name))
 
-    def _queue_claim(self, namespace: str, name: str) -> None:
-        self.queue.add(Key(namespace, _CLAIM + name))
+    def _queue_claim(self, claim: ResourceClaim) -> None:
+        key = Key(claim.metadata.namespace, _CLAIM + claim.metadata.name)
+        self.queue.add_after(key, self._release.delay_seconds(claim))
 
 
 def _labels(claim: ResourceClaim) -> tuple[str, str, str]:

@@ -2,9 +2,10 @@
 
 The last consumer's end takes the allocation along; whoever comes next may get other devices, on
 another node. A claim that was allocated and never reserved is left alone. A claim that was made for
-a pod is deleted once that pod is done, and also when its end was seen, which upstream leaves to the
-garbage collector. What is written is based on the claim that was looked at: if that has changed,
-all is looked at again.
+a pod is deleted once that pod is done, and its devices go with it. Upstream takes them away first,
+which is one write more and frees them no sooner: nobody reserves a claim that is about to go. Where
+the pod is gone, the garbage collector gets the time to delete the claim, lest both try. What is
+written is based on the claim that was looked at: if that has changed, all is looked at again.
 
 Where the view has another pod of the consumer's name, or none, the server is asked before anything
 is taken away; upstream believes a view that has another
@@ -15,6 +16,7 @@ syncClaim in pkg/controller/resourceclaim.
 from __future__ import annotations
 
 from enum import Enum, auto
+from typing import Final
 
 from dray.api.core import Pod
 from dray.api.meta import OwnerReference
@@ -26,6 +28,10 @@ from dray.controllers.resource_claims.views import Views, is_done
 from dray.errors import NotFound
 
 __all__ = ["Release"]
+
+# The garbage collector hears of a pod's end when we do, and is through with it in milliseconds. So
+# long devices stay taken where there is none.
+COLLECTION_SECONDS: Final = 1.0
 
 
 class _Fate(Enum):
@@ -56,62 +62,68 @@ class Release:
             return FINALIZER in claim.metadata.finalizers
         return self._owners_fate(claim) in (_Fate.DONE, _Fate.REPLACED)
 
+    def delay_seconds(self, claim: ResourceClaim) -> float:
+        """For how long a claim may be left to the garbage collector."""
+        metadata, owner = claim.metadata, owner_of(claim)
+        collected = owner is not None and self._views.is_deleted(owner.uid)
+        return COLLECTION_SECONDS if collected and metadata.deletion_timestamp is None else 0.0
+
     async def release(self, claim: ResourceClaim) -> None:
         """Take away what nobody needs any more."""
+        consumers, metadata = claim.status.reserved_for, claim.metadata
+        ending = metadata.deletion_timestamp is not None
         remaining = [
             consumer
-            for consumer in claim.status.reserved_for
+            for consumer in consumers
             if not _is_pod(consumer) or await self._needs_it(claim, consumer)
         ]
-        if len(remaining) < len(claim.status.reserved_for):
-            claim = await self._remove_consumers(claim, remaining)
-        elif (
-            not remaining
-            and claim.metadata.deletion_timestamp is not None
-            and FINALIZER in claim.metadata.finalizers
-        ):
-            if claim.status.allocation is not None:
-                status = replace(claim.status, allocation=None)
-                claim = await self._client.update_status(replace(claim, status=status))
-            claim = await self._remove_finalizer(claim)
-        if not remaining and claim.metadata.deletion_timestamp is None:
-            await self._delete_generated(claim)
+        if remaining:
+            if len(remaining) < len(consumers):
+                status = replace(claim.status, reserved_for=tuple(remaining))
+                await self._client.update_status(replace(claim, status=status))
+        elif ending and metadata.finalizers == (FINALIZER,):
+            await self._remove_finalizer(claim)  # it goes, and its devices with it
+        elif not ending and await self._is_left_over(claim):
+            await self._delete(claim)
+        elif consumers or (ending and FINALIZER in metadata.finalizers):
+            await self._deallocate(claim)
 
     # Private -----------------------------------------------------------------------------------
 
-    async def _remove_consumers(
-        self, claim: ResourceClaim, remaining: list[ResourceClaimConsumerReference]
-    ) -> ResourceClaim:
-        status = replace(claim.status, reserved_for=tuple(remaining))
-        if not remaining and FINALIZER in claim.metadata.finalizers:
+    async def _deallocate(self, claim: ResourceClaim) -> None:
+        """Take away reservations, and what the finalizer is for: the devices, then itself."""
+        status = replace(claim.status, reserved_for=())
+        protected = FINALIZER in claim.metadata.finalizers
+        if protected:
             status = replace(status, allocation=None)
-        claim = await self._client.update_status(replace(claim, status=status))
-        if claim.status.allocation is None and FINALIZER in claim.metadata.finalizers:
-            claim = await self._remove_finalizer(claim)
-        return claim
+        if status != claim.status:
+            claim = await self._client.update_status(replace(claim, status=status))
+        if protected:
+            await self._remove_finalizer(claim)
 
-    async def _remove_finalizer(self, claim: ResourceClaim) -> ResourceClaim:
+    async def _remove_finalizer(self, claim: ResourceClaim) -> None:
         metadata = claim.metadata
         others = tuple(each for each in metadata.finalizers if each != FINALIZER)
-        return await self._client.update(
-            replace(claim, metadata=replace(metadata, finalizers=others))
-        )
+        await self._client.update(replace(claim, metadata=replace(metadata, finalizers=others)))
 
-    async def _delete_generated(self, claim: ResourceClaim) -> None:
-        """Delete a claim whose pod is done: the pod itself may stay for long."""
+    async def _is_left_over(self, claim: ResourceClaim) -> bool:
+        """Whether the claim was made for a pod that is done: the pod itself may stay for long."""
         owner = owner_of(claim)
         # A pod that is unknown may not be known yet. If it is gone, its claims are collected.
         if owner is None or self._owners_fate(claim) is _Fate.UNKNOWN:
-            return
-        if not await self._needs_it(claim, owner):
-            metadata = claim.metadata
-            await self._client.delete(
-                ResourceClaim,
-                metadata.name,
-                namespace=metadata.namespace,
-                uid=metadata.uid,
-                resource_version=metadata.resource_version,
-            )
+            return False
+        return not await self._needs_it(claim, owner)
+
+    async def _delete(self, claim: ResourceClaim) -> None:
+        """Delete a claim; what protects it is taken away once that is seen."""
+        metadata = claim.metadata
+        await self._client.delete(
+            ResourceClaim,
+            metadata.name,
+            namespace=metadata.namespace,
+            uid=metadata.uid,
+            resource_version=metadata.resource_version,
+        )
 
     def _owners_fate(self, claim: ResourceClaim) -> _Fate:
         owner = owner_of(claim)

@@ -105,8 +105,9 @@ def consumer(pod: Pod) -> ResourceClaimConsumerReference:
 class Scene(Stage):
     """The controller at work on the namespace `default`."""
 
-    def __init__(self) -> None:
-        super().__init__(ResourceClaimController.name)
+    def __init__(self, *names: str) -> None:
+        """Other controllers are at work too if they are named."""
+        super().__init__(ResourceClaimController.name, *names)
 
     async def pod(self, name: str) -> Pod:
         return await self.client.get(Pod, name, namespace=NAMESPACE)

@@ -14,8 +14,8 @@ from tests.unit.controllers.resource_claims.scene import (
 
 
 @on_scene
-async def test_the_whole_life_of_a_pod_takes_five_writes(scene: Scene) -> None:
-    """Two before it is scheduled and three when it is gone; nothing in between, and no reading."""
+async def test_the_whole_life_of_a_pod_takes_four_writes(scene: Scene) -> None:
+    """Two before it is scheduled and two when it is done; nothing in between, and no reading."""
     await scene.client.create(template("t"))
     scene.traffic.calls.clear()
     web = await scene.add(pod("web", templates={"gpu": "t"}))
@@ -23,9 +23,9 @@ async def test_the_whole_life_of_a_pod_takes_five_writes(scene: Scene) -> None:
     web = await scene.bind(web)
     assert scene.traffic.calls == {"POST resourceclaims": 1, "PATCH pods/status": 1}
     await scene.finish(web)
-    assert scene.traffic.calls.total() == 5
+    assert scene.traffic.calls.total() == 4
     await scene.remove(web)
-    assert scene.traffic.calls.total() == 5
+    assert scene.traffic.calls.total() == 4
 
 
 @on_scene

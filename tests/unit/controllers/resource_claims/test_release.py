@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from dray.api.core import Container, Pod, PodSpec, ResourceRequirements
@@ -9,6 +11,7 @@ from dray.api.meta import ObjectMeta, OwnerReference
 from dray.api.quantity import Quantity
 from dray.api.resource import ResourceClaim, ResourceClaimConsumerReference
 from dray.api.wire import replace
+from dray.controllers.garbage_collection.controller import GarbageCollector
 from tests.unit.controllers.resource_claims.scene import (
     FINALIZER,
     SPEC,
@@ -56,15 +59,59 @@ async def test_a_pod_that_only_terminates_keeps_its_claim(scene: Scene) -> None:
 
 
 @on_scene
-async def test_the_claim_of_a_pod_that_is_gone_goes_too(scene: Scene) -> None:
-    web, _claim = await used(scene)
+async def test_the_claim_of_a_pod_that_is_gone_goes_though_nobody_collects_it(
+    scene: Scene,
+) -> None:
+    web, claim = await used(scene)
     await scene.remove(web)
+    assert await scene.claims() == [claim]
+    await scene.pass_time(1)
     assert await scene.claims() == []
-    assert scene.traffic.writes() == {
-        "PUT resourceclaims/status": 1,
-        "PUT resourceclaims": 1,
-        "DELETE resourceclaims": 1,
-    }
+    assert scene.traffic.writes() == {"DELETE resourceclaims": 1, "PUT resourceclaims": 1}
+
+
+def test_the_claim_of_a_pod_that_is_gone_is_left_to_the_garbage_collector() -> None:
+    """One of the two would be refused, and would try again."""
+
+    async def story() -> None:
+        async with Scene(GarbageCollector.name) as scene:
+            web, _claim = await used(scene)
+            await scene.remove(web)
+            assert await scene.claims() == []
+            await scene.pass_time(1)
+            assert scene.traffic.writes() == {"DELETE resourceclaims": 1, "PUT resourceclaims": 1}
+
+    asyncio.run(story())
+
+
+@on_scene
+async def test_a_claim_that_others_hold_on_to_gives_its_devices_back_with_its_pods_end(
+    scene: Scene,
+) -> None:
+    web, claim = await used(scene)
+    finalizers = (FINALIZER, "example.com/stay")
+    await scene.client.update(
+        replace(claim, metadata=replace(claim.metadata, finalizers=finalizers))
+    )
+    await scene.finish(web)
+    found = await scene.claim(claim.metadata.name)
+    assert found is not None
+    assert found.metadata.deletion_timestamp is not None
+    assert found.metadata.finalizers == ("example.com/stay",)
+    assert found.status.allocation is None
+    assert found.status.reserved_for == ()
+
+
+@on_scene
+async def test_a_claim_that_only_others_protect_is_still_given_back(scene: Scene) -> None:
+    web, claim = await used(scene)
+    metadata = replace(claim.metadata, finalizers=("example.com/stay",))
+    await scene.client.update(replace(claim, metadata=metadata))
+    await scene.client.delete(ResourceClaim, claim.metadata.name, namespace="default")
+    await scene.finish(web)
+    found = await scene.claim(claim.metadata.name)
+    assert found is not None
+    assert found.status.reserved_for == ()
 
 
 @on_scene
@@ -82,7 +129,7 @@ async def test_a_claim_that_was_made_while_its_pod_was_deleted_goes_too(scene: S
         web = await scene.add(pod("web", templates={"gpu": "t"}))
         await scene.remove(web)
         assert len(await scene.claims()) == 1
-    await scene.settle()
+    await scene.pass_time(1)
     assert await scene.claims() == []
 
 
