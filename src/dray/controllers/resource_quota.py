@@ -2,9 +2,10 @@
 
 The server charges what is created, and nobody gives back what is deleted, or what a write was
 charged for that failed: that is found by counting. A quota is counted at once when its bounds
-change, soon after something in its namespace goes, and all of them every few minutes. A count that
-changes something is checked a moment later: the server charges before it stores, so a view may
-have a charge, and lack what it was for. Upstream counterpart: pkg/controller/resourcequota.
+change, or what they are about is defined, soon after something in its namespace goes, and all of
+them every few minutes. A count that changes something is checked a moment later: the server charges
+before it stores, so a view may have a charge, and lack what it was for. Upstream counterpart:
+pkg/controller/resourcequota.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from dray.api.scheme import kinds
 from dray.api.wire import replace
 from dray.client import Informer
 from dray.controllers.by_namespace import in_namespace, index_by_namespace
-from dray.controllers.custom_kinds import defined_kind
+from dray.controllers.custom_kinds import CustomKind, defined_kind
 from dray.controllers.reconciler import DONE, Context, Key, Reconciler, Result
 from dray.errors import Conflict, NotFound
 
@@ -83,6 +84,7 @@ class ResourceQuotaController(Reconciler):
         index_by_namespace(self._pods)
         index_by_namespace(self._claims)
         self._quotas.listen(self._quota_changed)
+        self._definitions.listen(self._definition_changed)
         self._pods.listen(self._pod_changed)
         self._claims.listen(self._gone)
 
@@ -131,14 +133,30 @@ class ResourceQuotaController(Reconciler):
         if new is None:
             return
         for name in new.spec.hard:
-            kind = _KINDS.get(counted_resource(name))
-            if kind is not None and kind not in self._counted:
-                self._counted.add(kind)
-                informer: Informer[Any] = self.context.informers.of(kind)
-                index_by_namespace(informer)
-                informer.listen(self._gone)
+            self._watch(counted_resource(name))
         if old is None or new.spec != old.spec or new.status.hard != new.spec.hard:
             self.queue.add(Key.of(new))
+
+    def _definition_changed(
+        self, old: CustomResourceDefinition | None, new: CustomResourceDefinition | None
+    ) -> None:
+        """A kind that users define is served from now on: what bounds it can be counted."""
+        if new is None or (old is not None and defined_kind(old) == defined_kind(new)):
+            return
+        for quota in self._quotas.values():
+            if new.metadata.name in map(counted_resource, quota.spec.hard):
+                self._watch(new.metadata.name)
+                self.queue.add(Key.of(quota))
+
+    def _watch(self, resource: str) -> None:
+        """Hear of the end of what quotas count."""
+        custom = self._custom_kind(resource)
+        kind = _KINDS.get(resource) or (custom.type if custom is not None else None)
+        if kind is not None and kind not in self._counted:
+            self._counted.add(kind)
+            informer: Informer[Any] = self.context.informers.of(kind)
+            index_by_namespace(informer)
+            informer.listen(self._gone)
 
     def _pod_changed(self, old: Pod | None, new: Pod | None) -> None:
         if old is None:
@@ -202,13 +220,18 @@ class ResourceQuotaController(Reconciler):
             informer: Informer[Any] = self.context.informers.of(kind)
             await informer.synced()  # it may have been asked for only now
             return len(in_namespace(informer, namespace))
-        definition = self._definitions.get(resource)
-        custom = defined_kind(definition) if definition is not None else None
-        if custom is None or not custom.namespaced:
+        custom = self._custom_kind(resource)
+        if custom is None:
             return None
-        # Nobody else may be watching: these are counted when everything is, or something else goes.
+        # Asked for: the view of a kind that comes and goes may be half a minute behind.
         found = await self.context.client.list(custom.type, namespace=namespace)
         return len(found.items)
+
+    def _custom_kind(self, resource: str) -> CustomKind | None:
+        """The kind that users define by that name, if there is one in namespaces."""
+        definition = self._definitions.get(resource)
+        custom = defined_kind(definition) if definition is not None else None
+        return custom if custom is not None and custom.namespaced else None
 
 
 def _add_all(

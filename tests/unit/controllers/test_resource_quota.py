@@ -28,7 +28,7 @@ from dray.api.resource import (
     ResourceClaimSpec,
 )
 from dray.errors import Forbidden
-from tests.unit.controllers.custom_resources import animal, define_animals
+from tests.unit.controllers.custom_resources import ANIMAL, animal, define_animals
 from tests.unit.controllers.stage import Stage
 
 NAME = "resourcequota-controller"
@@ -187,6 +187,27 @@ def test_kinds_that_users_define_are_counted_with_all_others() -> None:
             await stage.settle()
             await add_quota(stage, {"count/animals.zoo.example": "9"})
             assert await used(stage) == {"count/animals.zoo.example": "1"}
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("defined_first", [True, False], ids=["defined first", "bounded first"])
+def test_the_end_of_what_users_define_makes_room(defined_first: bool) -> None:
+    async def scenario() -> None:
+        async with Stage(NAME) as stage:
+            if defined_first:
+                await define_animals(stage.client)
+                await stage.settle()
+            await add_quota(stage, {"count/animals.zoo.example": "1"})
+            if not defined_first:
+                await define_animals(stage.client)
+                await stage.settle()
+            assert await used(stage) == {"count/animals.zoo.example": "0"}
+            await stage.client.create(animal("dog"))
+            await stage.settle()
+            await stage.client.delete(ANIMAL, "dog", namespace="default")
+            await stage.pass_time(0.2)
+            assert await used(stage) == {"count/animals.zoo.example": "0"}
 
     asyncio.run(scenario())
 
