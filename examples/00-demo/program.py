@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -56,7 +54,7 @@ EXIT_INTERRUPTED = 130
 
 
 async def play(stage: Stage, cluster: Cluster) -> int:
-    """All acts, and the end of the cluster whatever happens in them."""
+    """All acts, until one goes wrong or somebody interrupts; the exit code."""
     kubectl = find_kubectl(cluster)
     if isinstance(kubectl, StandIn):
         stage.say("kubectl is not on the path; dray's own client does what its commands say.")
@@ -69,21 +67,18 @@ async def play(stage: Stage, cluster: Cluster) -> int:
         stage.say("The last that the cluster logged:")
         stage.output(cluster.last_words())
         return EXIT_UNEXPECTED
-    except BrokenPipeError:
-        # Nobody listens any more; what is still in the buffer has nowhere to go.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_UNEXPECTED
     except asyncio.CancelledError:
         stage.bad("Interrupted: stopping the cluster and its pods.")
         return EXIT_INTERRUPTED
-    finally:
-        await cluster.stop()
     return 0
 
 
 def main() -> int:
     """Play it. The exit code is 0 if all went as told, 1 if not, and 130 after Ctrl-C."""
-    return asyncio.run(_main())
+    code = asyncio.run(_main())
+    # Everything has ended; whoever still presses Ctrl-C need not see Python do so.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return code
 
 
 async def _main() -> int:
@@ -91,11 +86,15 @@ async def _main() -> int:
     stage = Stage()
     stage.title("Kubernetes Dynamic Resource Allocation in eight acts")
     with tempfile.TemporaryDirectory(prefix="dray-demo-", dir="/tmp") as folder:
-        # A task of its own, so that only the first Ctrl-C interrupts: the end is in order.
-        playing = asyncio.ensure_future(play(stage, Cluster(Path(folder))))
+        cluster = Cluster(Path(folder))
+        # Signals end the acts alone: what comes after them is never cut short.
+        playing = asyncio.ensure_future(play(stage, cluster))
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            asyncio.get_running_loop().add_signal_handler(number, _interrupt, playing)
-        code = await playing
+            asyncio.get_running_loop().add_signal_handler(number, playing.cancel)
+        try:
+            code = await playing
+        finally:
+            await cluster.stop()
     if code == 0:
         stage.act("In short", "Devices are objects of the API, and so is the need for them.")
         stage.table(("OBJECT", "IS"), WORDS)
@@ -103,8 +102,3 @@ async def _main() -> int:
         stage.say(NEXT)
         stage.good(f"All as told, in {time.perf_counter() - began:.0f} s; nothing is left running.")
     return code
-
-
-def _interrupt(playing: asyncio.Task[int]) -> None:
-    if not playing.cancelling():
-        playing.cancel()

@@ -81,7 +81,11 @@ class Stage:
         return f"\033[{colour}m{text}\033[0m" if self._colours else text
 
     def _print(self, text: str = "") -> None:
-        print(text, flush=True)
+        try:
+            print(text, flush=True)
+        except OSError:
+            # Whoever listened has gone. The show goes on, and cleans up, for nobody.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def excerpt(path: Path, start: str) -> str:

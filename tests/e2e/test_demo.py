@@ -17,6 +17,8 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 DEMO = ROOT / "examples" / "00-demo" / "demo.py"
+# Ended, and not yet buried by init, which takes its time on some machines.
+ZOMBIE = "Z"
 PLAIN_OUTPUT = re.compile(r"[^\x1b]*")
 
 # It takes ten seconds or so; a machine that runs all tests at once needs more.
@@ -56,7 +58,8 @@ def processes_of(folder: str) -> set[tuple[str, str]]:
         with suppress(OSError):  # it has ended
             commands[path.name] = (path / "cmdline").read_bytes()
             words = (path / "stat").read_text().rpartition(")")[2].split()
-            parents[path.name], starts[path.name] = words[1], words[19]
+            if words[0] != ZOMBIE:
+                parents[path.name], starts[path.name] = words[1], words[19]
     own = {pid for pid in starts if folder.encode() in commands[pid]}
     return {(pid, start) for pid, start in starts.items() if pid in own or parents[pid] in own}
 
@@ -110,16 +113,16 @@ def test_an_interrupted_demo_leaves_nothing_behind(line: str, number: signal.Sig
         if line in said:
             break
     before = processes_of(folder_of(output))
-    assert before
     process.send_signal(number)
     rest, _ = process.communicate(timeout=SECONDS_MAX)
     output += rest
+    assert before or "dray up" in line, "there was something to leave behind"
     assert process.returncode == 130, output
     assert "Interrupted" in output
     assert "Traceback" not in output
     assert not Path(folder_of(output)).exists()
     assert not processes_of(folder_of(output))
-    assert not before & running()
+    assert not before & running(), "neither it nor what its pods ran"
 
 
 def test_a_demo_that_goes_otherwise_says_so(tmp_path: Path) -> None:
