@@ -29,8 +29,8 @@ CALM_SECONDS = 120.0
 LOOK_SECONDS = 0.1
 
 # A history of changes is kept for watches, in memory and on disk, up to a limit.
-RESIDENT_BYTES_MAX = 700 * 1024 * 1024
-DATABASE_BYTES_MAX = 600 * 1024 * 1024
+RESIDENT_BYTES_MAX = 400 * 1024 * 1024
+DATABASE_BYTES_MAX = 200 * 1024 * 1024
 
 
 def test_pods_that_came_and_went_leave_nothing() -> None:

@@ -10,7 +10,9 @@ from random import Random
 from dray.api.core import Namespace, Pod
 from dray.api.meta import ObjectMeta
 from dray.api.resource import ResourceClaim
-from dray.client import Client, EventType
+from dray.client import Client, Informer
+from dray.clock import SystemClock
+from dray.entropy import SystemEntropy
 from dray.errors import AlreadyExists, NotFound
 from tests.e2e.up_machine import UpMachine
 from tests.e2e.up_objects import NAMESPACE, SHAPES, claim, device_class, pod, template
@@ -71,8 +73,13 @@ class Churn:
         for shape in SHAPES:
             await self.client.create(template(shape))
         await self.client.create(claim(SHARED_CLAIM, "share"))
+        pods = Informer(
+            self.client, Pod, clock=SystemClock(), entropy=SystemEntropy(), namespace=NAMESPACE
+        )
+        pods.listen(self._hear)
         async with asyncio.TaskGroup() as tasks:
-            watching = tasks.create_task(self._watch())
+            watching = tasks.create_task(pods.run())
+            await pods.synced()
             yield
             watching.cancel()
 
@@ -112,16 +119,13 @@ class Churn:
         await asyncio.wait_for(gone.wait(), RUNNING_SECONDS)
         del self._ran[name], self._gone[name]
 
-    async def _watch(self) -> None:
-        async for event in self.client.watch(Pod, namespace=NAMESPACE):
-            if event.type is EventType.BOOKMARK:
-                continue
-            name = event.object.metadata.name
-            if event.type is EventType.DELETED:
-                self._gone[name].set()
-                self._ran[name].set()
-            elif event.object.status.phase in ("Running", "Succeeded", "Failed"):
-                self._ran[name].set()
+    def _hear(self, old: Pod | None, new: Pod | None) -> None:
+        if new is None:
+            assert old is not None, "something changed"
+            self._gone[old.metadata.name].set()
+            self._ran[old.metadata.name].set()
+        elif new.status.phase in ("Running", "Succeeded", "Failed"):
+            self._ran[new.metadata.name].set()
 
     async def leaked(self) -> list[str]:
         """Pods that are there, and claims other than the one that is everybody's, or in use."""

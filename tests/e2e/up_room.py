@@ -7,7 +7,6 @@ requests together; where it finds room, there is room.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, field
 
 from dray.api.resource import Device, ResourceClaim, ResourceSlice
@@ -24,6 +23,9 @@ class _Pool:
     counters: dict[tuple[str, str], int] = field(default_factory=dict)
     taken: set[str] = field(default_factory=set)
     consumed: dict[str, int] = field(default_factory=dict)  # memory of shared devices
+
+    def copy(self) -> _Pool:
+        return _Pool(self.devices, {**self.counters}, {*self.taken}, {**self.consumed})
 
 
 class Room:
@@ -50,7 +52,7 @@ class Room:
     def node_for(self, needs: Sequence[Need], nodes: Iterable[str] | None = None) -> str | None:
         """A node that has all of it."""
         for name in self._pools if nodes is None else nodes:
-            pool = deepcopy(self._pools[name])
+            pool = self._pools[name].copy()
             if all(_give(pool, need) for need in needs for _ in range(need.count)):
                 return name
         return None
