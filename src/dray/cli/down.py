@@ -148,7 +148,7 @@ async def _end_leftovers(root: Path, clock: Clock) -> None:
         with lock_root(root):
             cdi = cdi_directory(None, "process", root)
             async with open_runtime("process", root, cdi, "", clock, SystemEntropy()) as runtime:
-                count = await end_containers(runtime, {}, clock)
+                count = await end_containers(runtime, (), clock)
     except ConfigurationError as error:
         raise CommandError(str(error)) from error
     if count:

@@ -18,7 +18,6 @@ from typing import Final
 
 from dray.agent.agent import Agent
 from dray.agent.fleet import Fleet
-from dray.agent.pods.stopping import grace_of
 from dray.agent.root_lock import lock_root
 from dray.agent.runtimes.runtime import Runtime
 from dray.agent.settings import AgentSettings
@@ -169,7 +168,7 @@ class Nodes:
             *(
                 end_containers(
                     node.runtime,
-                    {pod.metadata.uid: grace_of(pod) for pod in node.agent.pods.active_pods()},
+                    node.agent.pods.active_pods(),
                     self._clock,
                     hurry=mode.hurry,
                     others=node.plan.runtime == PROCESS,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Sequence
 from typing import Any
 
 import pytest
 
+from dray.agent.pods.stopping import MINIMUM_GRACE_SECONDS
 from dray.agent.runtimes.failures import RUN_CONTAINER_ERROR, RuntimeFailed
 from dray.agent.runtimes.memory import MemoryRuntime
 from dray.agent.runtimes.runtime import (
@@ -16,6 +17,10 @@ from dray.agent.runtimes.runtime import (
     PodIdentity,
     SandboxConfig,
 )
+from dray.api.carried import write_part
+from dray.api.core import Container, Pod, PodSpec
+from dray.api.core.parts import Lifecycle, LifecycleHandler, SleepAction
+from dray.api.meta import ObjectMeta
 from dray.cli.embedded.pod_processes import GRACE_SECONDS_MAX, KILL_SECONDS, end_containers
 from dray.testing import FakeClock
 
@@ -37,6 +42,14 @@ class Stubborn(MemoryRuntime):
         await super().stop_container(container_id, grace_seconds)
 
 
+def pod(uid: str, grace_seconds: int, pre_stop: LifecycleHandler | None = None) -> Pod:
+    lifecycle = write_part(Lifecycle(pre_stop=pre_stop))
+    container = Container(name="main", image="image", lifecycle=lifecycle)
+    spec = PodSpec(containers=(container,), termination_grace_period_seconds=grace_seconds)
+    metadata = ObjectMeta(namespace="default", name=f"pod-{uid}", uid=uid)
+    return Pod(metadata=metadata, spec=spec)
+
+
 async def containers(runtime: MemoryRuntime, *uids: str) -> None:
     for uid in uids:
         pod = PodIdentity("default", f"pod-{uid}", uid)
@@ -56,24 +69,70 @@ async def turns() -> None:
 
 
 @pytest.mark.parametrize(
-    ("graces", "used"),
+    ("pods", "used"),
     [
-        pytest.param({"a": 2.0, "b": 5.0}, [2.0, 5.0], id="each-its-own"),
-        pytest.param({"a": 3600.0, "b": 0.0}, [0.0, GRACE_SECONDS_MAX], id="bounded"),
-        pytest.param({}, [GRACE_SECONDS_MAX] * 2, id="unknown-pods"),
+        pytest.param([pod("a", 3), pod("b", 5)], [3.0, 5.0], id="each-its-own"),
+        pytest.param(
+            [pod("a", 3600), pod("b", 0)],
+            [MINIMUM_GRACE_SECONDS, GRACE_SECONDS_MAX],
+            id="bounded",
+        ),
+        pytest.param([], [GRACE_SECONDS_MAX] * 2, id="unknown-pods"),
     ],
 )
-def test_containers_end_within_their_grace(graces: Mapping[str, float], used: list[float]) -> None:
+def test_containers_end_within_their_grace(pods: Sequence[Pod], used: list[float]) -> None:
     async def scenario() -> None:
         runtime = Stubborn(FakeClock(), "at once")
         await containers(runtime, "a", "b")
-        assert await end_containers(runtime, graces, FakeClock()) == 2
+        assert await end_containers(runtime, pods, FakeClock()) == 2
         assert sorted(runtime.graces) == used
         states = {one.state for one in await runtime.list_containers()}
         assert states == {ContainerState.EXITED}
-        assert await end_containers(runtime, graces, FakeClock()) == 0
+        assert await end_containers(runtime, pods, FakeClock()) == 0
 
     run(scenario())
+
+
+def test_hooks_run_before_their_containers_end() -> None:
+    async def scenario() -> None:
+        clock = FakeClock()
+        runtime = Stubborn(clock, "at once")
+        await containers(runtime, "a")
+        sleeping = pod("a", 10, LifecycleHandler(sleep=SleepAction(seconds=4)))
+        ending = asyncio.ensure_future(end_containers(runtime, [sleeping], clock))
+        await turns()
+        clock.advance(3.9)
+        await turns()
+        assert not runtime.graces
+        clock.advance(0.1)
+        assert await ending == 1
+        assert runtime.graces == [6.0]
+
+    run(scenario())
+
+
+def test_hooks_are_not_waited_for_in_a_hurry() -> None:
+    async def scenario() -> None:
+        clock, hurry = FakeClock(), asyncio.Event()
+        runtime = Stubborn(clock, "at once")
+        await containers(runtime, "a")
+        sleeping = pod("a", 10, LifecycleHandler(sleep=SleepAction(seconds=4)))
+        hurry.set()
+        assert await end_containers(runtime, [sleeping], clock, hurry=hurry) == 1
+        assert runtime.graces == [0.0]
+
+    run(scenario())
+
+
+def test_a_hook_that_fails_is_told_of(caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario() -> None:
+        runtime = Stubborn(FakeClock(), "at once")
+        await containers(runtime, "a")
+        failing = pod("a", 10, LifecycleHandler())
+        assert await end_containers(runtime, [failing], FakeClock()) == 1
+
+    run(scenario())
+    assert "pod default/pod-a, spec.containers{main}: FailedPreStopHook" in caplog.text
 
 
 def test_patience_ends_when_it_is_told_to() -> None:
@@ -81,7 +140,7 @@ def test_patience_ends_when_it_is_told_to() -> None:
         runtime, hurry = Stubborn(FakeClock(), "killed"), asyncio.Event()
         clock = FakeClock()
         await containers(runtime, "a")
-        ending = asyncio.ensure_future(end_containers(runtime, {}, clock, hurry=hurry))
+        ending = asyncio.ensure_future(end_containers(runtime, (), clock, hurry=hurry))
         await turns()
         assert not ending.done()
         hurry.set()
@@ -98,20 +157,27 @@ def test_patience_ends_when_it_is_told_to() -> None:
 @pytest.mark.parametrize(
     ("how", "told"), [("never", "cannot be ended"), ("broken", "it is broken")]
 )
+@pytest.mark.parametrize(
+    ("pods", "what"),
+    [
+        pytest.param([pod("a", 1)], "pod default/pod-a", id="known"),
+        pytest.param([], "container main of pod default/pod-a", id="unknown"),
+    ],
+)
 def test_what_cannot_be_ended_is_told_of_and_left(
-    how: str, told: str, caplog: pytest.LogCaptureFixture
+    how: str, told: str, pods: Sequence[Pod], what: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def scenario() -> None:
         clock = FakeClock()
         runtime = Stubborn(clock, how)
         await containers(runtime, "a")
-        ending = asyncio.ensure_future(end_containers(runtime, {"a": 1.0}, clock))
+        ending = asyncio.ensure_future(end_containers(runtime, pods, clock))
         await turns()
-        clock.advance(1.0 + KILL_SECONDS + 0.1)
+        clock.advance(GRACE_SECONDS_MAX + KILL_SECONDS + 0.1)
         assert await ending == 1
 
     run(scenario())
-    assert "container main of pod default/pod-a" in caplog.text
+    assert what in caplog.text
     assert told in caplog.text
 
 
@@ -119,7 +185,7 @@ def test_containers_of_others_are_left_alone_where_the_runtime_is_shared() -> No
     async def scenario() -> None:
         runtime = Stubborn(FakeClock(), "at once")
         await containers(runtime, "ours", "theirs")
-        assert await end_containers(runtime, {"ours": 1.0}, FakeClock(), others=False) == 1
+        assert await end_containers(runtime, [pod("ours", 1)], FakeClock(), others=False) == 1
         states = {one.pod.uid: one.state for one in await runtime.list_containers()}
         assert states["ours"] is ContainerState.EXITED
         assert states["theirs"] is ContainerState.RUNNING
