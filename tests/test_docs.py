@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import inspect
 import json
 import re
@@ -33,16 +34,22 @@ from dray.cli.server import command as server_command
 from dray.cli.snapshot import Snapshot
 from dray.cli.up import command as up_command
 from dray.client import _event_writer, _leader_election, _work_queue
+from dray.controllers.controllers import CONTROLLERS, Controllers
 from dray.drivers.host import read_config
 from dray.drivers.simulated import FaultKind, read_fleet
 from dray.drivers.simulated.gpu_config import GpuConfig
 from dray.entropy import SeededEntropy
 from dray.http.limits import Limits
+from dray.scheduler.diagnosis import DYNAMIC_RESOURCES
+from dray.scheduler.feasibility import default_filters
+from dray.scheduler.metrics import SchedulerMetrics
+from dray.scheduler.settings import SchedulerSettings
 from dray.sdk import Settings, serve
 from dray.sdk._metrics import DriverMetrics
 from dray.sdk._settings import settings_from
 from dray.server import call, revisions, yaml_bodies
 from dray.server.admission import chain as admission_chain
+from dray.server.auth.controller_roles import CONTROLLER_ROLES
 from dray.server.patching import json_patch, managers
 from dray.server.verbs import watch
 from dray.server.watching import lanes
@@ -118,21 +125,24 @@ def test_a_session_with_a_server_goes_as_the_page_shows(page: Path) -> None:
             session.play(steps)
 
 
-def readmes_python() -> list[str]:
-    fences = FENCE.findall((ROOT / "README.md").read_text())
+def python_of(page: str) -> list[str]:
+    fences = FENCE.findall((ROOT / page).read_text())
     return [body for language, body in fences if language == "python"]
 
 
-def test_the_readmes_python_asks_selectors_about_devices() -> None:
-    _, selecting, _, _ = readmes_python()
+LIBRARY = "docs/tutorial/library.md"
+
+
+def test_the_librarys_python_asks_selectors_about_devices() -> None:
+    _, selecting, _ = python_of(LIBRARY)
     text = (ROOT / "examples" / "06-selectors" / "slices.yaml").read_text()
     names: dict[str, Any] = {"dump": json.dumps({"items": [*yaml.safe_load_all(text)]})}
     exec(selecting, names)
     assert 0 < sum(map(names["selector"].matches, names["views"])) < len(names["views"])
 
 
-def test_the_readmes_python_allocates_devices(capsys: pytest.CaptureFixture[str]) -> None:
-    _, _, _, allocating = readmes_python()
+def test_the_librarys_python_allocates_devices(capsys: pytest.CaptureFixture[str]) -> None:
+    _, _, allocating = python_of(LIBRARY)
     dump = ROOT / "examples" / "07-why-pending" / "dump.yaml"
     snapshot = Snapshot.load([str(dump)], now=Time.parse("2026-01-01T00:00:00Z"))
     names: dict[str, Any] = {
@@ -148,10 +158,10 @@ def test_the_readmes_python_allocates_devices(capsys: pytest.CaptureFixture[str]
     assert list(names["survey"].fitting()) == ["node-d"]
 
 
-def test_the_readmes_python_gives_the_command_lines_answer(
+def test_the_librarys_python_gives_the_command_lines_answer(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    receiving, _, _, _ = readmes_python()
+    receiving, _, _ = python_of(LIBRARY)
     request = {"name": "GPU", "exactly": {"deviceClassName": "gpu.example.com"}}
     claim = {
         "apiVersion": "resource.k8s.io/v1",
@@ -167,7 +177,7 @@ def test_the_readmes_python_gives_the_command_lines_answer(
 
 
 def test_the_readmes_python_is_a_driver() -> None:
-    _, _, driving, _ = readmes_python()
+    (driving,) = python_of("README.md")
     names: dict[str, Any] = {"__name__": "coins"}
     exec(driving, names)
 
@@ -389,6 +399,66 @@ def test_every_metric_is_documented(page: Path, metrics: str) -> None:
     names = re.findall(r"^# TYPE (\w+) ", metrics, re.MULTILINE)
     assert names
     assert [name for name in names if f"`{name}`" not in page.read_text()] == []
+
+
+SCHEDULER_PAGE = ROOT / "docs" / "reference" / "scheduler.md"
+CONTROLLERS_PAGE = ROOT / "docs" / "reference" / "controllers.md"
+
+
+def first_names(page: Path, heading: str) -> list[str]:
+    return [row[0].strip("`") for row in table(page, heading)]
+
+
+def test_every_metric_of_the_scheduler_is_documented() -> None:
+    metrics = SchedulerMetrics("default-scheduler").render({}, {}, {}).decode()
+    names = re.findall(r"^# TYPE (\w+) ", metrics, re.MULTILINE)
+    assert first_names(SCHEDULER_PAGE, "Metrics") == names
+
+
+def test_filters_are_documented_in_their_order() -> None:
+    names = [each.name for each in default_filters()]
+    assert first_names(SCHEDULER_PAGE, "What is looked at") == [*names, DYNAMIC_RESOURCES]
+
+
+def test_what_the_page_says_about_the_schedulers_settings_holds() -> None:
+    documented = {
+        name: default
+        for names, defaults, _ in table(SCHEDULER_PAGE, "Settings")
+        for name, default in zip(
+            re.findall(r"`(\w+)`", names), defaults.strip("`").split(", "), strict=True
+        )
+    }
+    shown = {
+        each.name: "on" if each.default is True else str(each.default)
+        for each in dataclasses.fields(SchedulerSettings)
+    }
+    assert {name: value.replace(",", "") for name, value in documented.items()} == {
+        name: value.removesuffix(".0") for name, value in shown.items()
+    }
+
+
+def test_every_controller_is_documented_with_a_role_that_there_is() -> None:
+    assert sorted(first_names(CONTROLLERS_PAGE, "Controllers")) == sorted(CONTROLLERS)
+    roles = {
+        name.strip("`"): role.strip("`").removeprefix("system:controller:")
+        for name, role in table(CONTROLLERS_PAGE, "Rights")
+    }
+    assert roles.keys() == CONTROLLERS.keys()
+    assert [role for role in roles.values() if role not in CONTROLLER_ROLES] == []
+
+
+def test_every_metric_of_the_controllers_is_documented() -> None:
+    async def metrics() -> str:
+        async with Cluster() as cluster:
+            clock, entropy = cluster.clock, SeededEntropy(1)
+            informers = client.Informers(cluster.client, clock=clock, entropy=entropy)
+            controllers = Controllers(
+                cluster.client, informers=informers, clock=clock, entropy=entropy
+            )
+            return controllers.metrics().decode()
+
+    names = re.findall(r"^# TYPE (\w+) ", asyncio.run(metrics()), re.MULTILINE)
+    assert sorted(first_names(CONTROLLERS_PAGE, "Metrics")) == sorted(names)
 
 
 def test_admission_is_documented_in_its_order() -> None:

@@ -1,9 +1,10 @@
 """Plays the sessions that pages show: a server is started, spoken to and stopped, line by line.
 
-A session is the console blocks of a page from the one that starts a server in the background
-(`$ dray server … &`) to the one that ends with stopping it (`$ kill $!`, or `$ kill $! %1` where
-nodes and drivers were started as well). Whatever is started in the background says in one line that
-it is ready. Commands run as they are written, but in a directory and on ports of the run's own.
+A session is the console blocks of a page from the one that starts a server or a whole cluster in
+the background (`$ dray server … &`, `$ dray up … &`) to the one that ends with stopping it
+(`$ kill $!`, `$ kill $! %1` where nodes and drivers were started as well, or `$ dray down …`).
+Whatever is started in the background says in a line that it is ready; more are read where a page
+shows more. Commands run as they are written, but in a directory and on ports of the run's own.
 A block marked `console second` is another terminal: its command is started and left running, and
 blocks so marked without a command are what it shows later. Blocks marked `console up` are not of a
 session of their own: pages of the course in examples/ share the cluster that its first page starts.
@@ -50,10 +51,11 @@ UP: Final = "up"
 SECONDS_MAX: Final = 60
 
 _FENCE: Final = re.compile(r"^```(console[^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_START: Final = re.compile(r"dray server .*&")
+_START: Final = re.compile(r"dray (?:server|up) .*&")
 _BACKGROUND: Final = " &"
 # The one that was started last, or by number, as shells count them: %1 is the server.
 _STOP: Final = re.compile(r"kill (?:\$!|%1|(?:\$!|%\d)(?: %\d)* %1)(?: && wait \$!)?")
+_DOWN: Final = re.compile(r"dray down .*")
 _TARGET: Final = re.compile(r"\$!|%\d")
 _CRASH: Final = "kill -9 $!"
 
@@ -63,7 +65,12 @@ _PASSING: Final = (
     (re.compile(r"SHA256=[0-9a-f]{64}"), "SHA256=DIGEST"),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"), "TIME"),
     (re.compile(r"(?<![^\s])(?:\d+[smhd]){1,2}(?![^\s])"), "AGE"),
+    (re.compile(r"\(\d+[smhd] ago\)"), "(AGE ago)"),
     (re.compile(r"ready at (\S+) in \d+\.\d s"), r"ready at \1 in SECONDS"),
+    # Of what controllers make: a hash of the template, if any, and five characters by chance.
+    (re.compile(r"(?:-[b-df-hj-np-tv-xz2456789]{10})?-[b-df-hj-np-tv-xz2456789]{5}\b"), "-SUFFIX"),
+    (re.compile(r"process \d+"), "process NUMBER"),
+    (re.compile(r"up \d+ s,"), "up SECONDS,"),
     (re.compile(r" deleted from \S+ namespace"), " deleted"),  # newer kubectl says where
     (re.compile(r"revision \d+"), "revision NUMBER"),
     (re.compile(r"\d+ objects, \d+ bytes"), "COUNT objects, COUNT bytes"),
@@ -93,7 +100,8 @@ class Block(NamedTuple):
 
     @property
     def stops(self) -> bool:
-        return _STOP.fullmatch(self.steps[-1].command) is not None
+        last = self.steps[-1].command
+        return _STOP.fullmatch(last) is not None or _DOWN.fullmatch(last) is not None
 
 
 def _blocks(page: str) -> Iterator[Block]:
@@ -199,7 +207,7 @@ class Session:
             # kubectl says nothing of what had gone before it began to wait.
             if "--for=delete" in step.command and not shown:
                 continue
-            assert normalise(shown) == normalise(step.output), step.command
+            assert normalise(shown) == normalise(step.output), f"{step.command}\n{shown}"
 
     def _shown(self, step: Step) -> str:
         """What the step prints, in the page's own names."""
@@ -208,7 +216,7 @@ class Session:
         if step.is_second:
             output = self._second_terminal(command, step.output.count("\n"))
         elif command.endswith(_BACKGROUND):
-            output = self._start(command.removesuffix(_BACKGROUND))
+            output = self._start(command.removesuffix(_BACKGROUND), step.output.count("\n"))
         elif command == _CRASH:
             output = self._end("$!", signal.SIGKILL)
         elif _STOP.fullmatch(command):
@@ -236,7 +244,7 @@ class Session:
         assert "Traceback" not in done.stdout, done.stdout
         return done.stdout
 
-    def _start(self, command: str) -> str:
+    def _start(self, command: str, lines_count: int) -> str:
         if command.startswith("dray node "):
             command += " --port 0"
         with (self.folder.parent / "jobs.log").open("a") as log:
@@ -254,7 +262,7 @@ class Session:
         assert line, (self.folder.parent / "jobs.log").read_text()
         if address := re.search(r"https://(\S+?),", line):
             self._address = address[1]
-        return line
+        return line + "".join(job.stdout.readline() for _ in range(lines_count - 1))
 
     def _end(self, target: str, number: signal.Signals) -> str:
         job = self._jobs.pop(-1 if target == "$!" else int(target[1:]) - 1)
