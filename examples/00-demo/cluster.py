@@ -53,6 +53,7 @@ class Cluster:
             **os.environ,
             "KUBECONFIG": str(self.kubeconfig),
             "KUBECACHEDIR": str(folder / "kubectl"),
+            "DRAY_TRACEBACK": "1",  # should there be a bug, the last words are to say where
         }
         self.fleet.write_text(FLEET)
         self._process: asyncio.subprocess.Process | None = None
@@ -84,6 +85,7 @@ class Cluster:
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=log,
+                env=self.environment,
                 start_new_session=True,
             )
         assert self._process.stdout is not None

@@ -187,4 +187,5 @@ def health_of(pod: Pod) -> str:
 
 
 def milliseconds(since: float, until: float) -> str:
-    return f"{(until - since) * 1000:,.0f} ms"
+    """How long it took; two watches may hear of cause and effect in either order."""
+    return f"{max(0.0, until - since) * 1000:,.0f} ms"
