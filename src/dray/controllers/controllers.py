@@ -29,7 +29,7 @@ from dray.controllers.taint_eviction import TaintEvictionController
 from dray.controllers.ttl_after_finished import TTLAfterFinishedController
 from dray.entropy import Entropy
 from dray.errors import APIError, Conflict, TransportError
-from dray.metrics import Family, Histogram, render
+from dray.metrics import render
 
 __all__ = ["CONTROLLERS", "Controllers"]
 
@@ -81,16 +81,6 @@ class Controllers:
         self.context: Final = context
         self.reconcilers: Final = [self._make(kind) for kind in chosen.values()]
         self._synced = asyncio.Event()
-        labels = ("name",)
-        self._depth = Family(
-            "workqueue_depth", "Names that wait to be looked at.", kind="gauge", labels=labels
-        )
-        self._adds = Family(
-            "workqueue_adds_total", "Names that were added.", kind="counter", labels=labels
-        )
-        self._retries = Family(
-            "workqueue_retries_total", "Names that failed.", kind="counter", labels=labels
-        )
 
     def _make(self, kind: type[Reconciler]) -> Reconciler:
         """A controller, which speaks for itself in events."""
@@ -115,12 +105,9 @@ class Controllers:
 
     def metrics(self) -> bytes:
         """In Prometheus' format."""
-        families: list[Family | Histogram] = [self._depth, self._adds, self._retries]
+        queues = {reconciler.name: reconciler.queue for reconciler in self.reconcilers}
+        families = [*self.context.queues.families(queues)]
         for reconciler in self.reconcilers:
-            queue = reconciler.queue
-            self._depth.set(len(queue), reconciler.name)
-            self._adds.set(queue.added_count, reconciler.name)
-            self._retries.set(queue.retried_count, reconciler.name)
             families += reconciler.families()
         return render(families)
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Final, NamedTuple
 
 from dray.api.features import FeatureGates
 from dray.api.meta import Object
 from dray.client import Client, EventRecorder, Informers, WorkQueue
 from dray.clock import Clock
+from dray.controllers.queue_metrics import QueueMetrics
 from dray.entropy import Entropy
 from dray.metrics import Family, Histogram
 
@@ -56,6 +58,7 @@ class Context:
     clock: Clock
     entropy: Entropy
     gates: FeatureGates
+    queues: QueueMetrics = field(default_factory=QueueMetrics)
 
 
 class Reconciler(ABC):
@@ -67,7 +70,11 @@ class Reconciler(ABC):
 
     def __init__(self, context: Context) -> None:
         self.context: Final = context
-        self.queue: Final[WorkQueue[Key]] = WorkQueue(context.clock)
+        self.queue: Final[WorkQueue[Key]] = WorkQueue(
+            context.clock,
+            waited=partial(context.queues.waited, self.name),
+            worked=partial(context.queues.worked, self.name),
+        )
 
     @abstractmethod
     async def reconcile(self, key: Key) -> Result:

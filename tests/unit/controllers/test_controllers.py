@@ -109,5 +109,7 @@ def test_queues_are_counted(scripted: type[Scripted]) -> None:
             text = stage.controllers.metrics().decode()
             assert f'workqueue_adds_total{{name="{scripted.name}"}} 1' in text
             assert f'workqueue_depth{{name="{scripted.name}"}} 0' in text
+            assert f'workqueue_queue_duration_seconds_count{{name="{scripted.name}"}} 1' in text
+            assert f'workqueue_work_duration_seconds_count{{name="{scripted.name}"}} 1' in text
 
     asyncio.run(scenario())
