@@ -109,7 +109,7 @@ async def _stop(
                 "ends it at once; its pods would go on, and the next start take them over"
             )
         await clock.sleep(LOOK_SECONDS)
-    what = "pods go on running" if keep_pods else "what its pods ran has ended"
+    what = "pods go on running" if keep_pods or found.keep_pods else "what its pods ran has ended"
     click.echo(f"stopped process {found.pid}, {what}")
 
 

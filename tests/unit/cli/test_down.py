@@ -17,16 +17,17 @@ from dray.cli.embedded.instance import FILE_NAME, find_instance
 
 # Takes the directory, and ends as it is told: by which signal, it says.
 HOLDER = """
-import asyncio, signal, sys
+import asyncio, os, signal, sys
 from pathlib import Path
-from dray.cli.embedded.instance import Hold
+from dray.cli.embedded.instance import Hold, Instance
 from dray.clock import SystemClock
 
 async def main():
     hold = await Hold.take(Path(sys.argv[1]), SystemClock())
+    hold.announce(Instance(pid=os.getpid(), keep_pods=sys.argv[2] == "keeps pods"))
     told = asyncio.get_running_loop().create_future()
     for number in (signal.SIGTERM, signal.SIGUSR1):
-        handler = told.set_result if sys.argv[2] == "obeys" else lambda _: None
+        handler = (lambda _: None) if sys.argv[2] == "ignores" else told.set_result
         asyncio.get_running_loop().add_signal_handler(number, handler, number)
     print("ready", flush=True)
     print((await told).name, flush=True)
@@ -59,16 +60,17 @@ def said(process: subprocess.Popen[str]) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("options", "number", "told"),
+    ("how", "options", "number", "told"),
     [
-        pytest.param([], "SIGTERM", "what its pods ran has ended", id="pods-end"),
-        pytest.param(["--keep-pods"], "SIGUSR1", "pods go on running", id="pods-stay"),
+        pytest.param("obeys", [], "SIGTERM", "what its pods ran has ended", id="pods-end"),
+        pytest.param("obeys", ["--keep-pods"], "SIGUSR1", "pods go on running", id="pods-stay"),
+        pytest.param("keeps pods", [], "SIGTERM", "pods go on running", id="pods-always-stay"),
     ],
 )
 def test_a_running_cluster_is_told_to_stop(
-    tmp_path: Path, options: list[str], number: str, told: str
+    tmp_path: Path, how: str, options: list[str], number: str, told: str
 ) -> None:
-    with holder(tmp_path) as process:
+    with holder(tmp_path, how) as process:
         result = run("--data-dir", tmp_path, *options)
         assert result.exit_code == 0, result.output
         assert f"stopped process {process.pid}" in result.output

@@ -101,6 +101,7 @@ async def run_cluster(
             started_at=clock.now().isoformat(timespec="seconds"),
             url=server.url,
             kubeconfig=str(settings.kubeconfig),
+            keep_pods=settings.keep_pods,
         )
         hold.announce(instance)
         ready(instance)

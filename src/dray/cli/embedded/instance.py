@@ -38,6 +38,7 @@ class Instance(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     started_at: str = ""
     url: str = ""
     kubeconfig: str = ""
+    keep_pods: bool = False  # pods outlive it, whoever stops it
 
 
 @dataclass(slots=True)
