@@ -231,7 +231,8 @@ class _Office:
             raise ConfigurationError(
                 f"--no-leader-elect: {spec.holder_identity} is at work already, by the lease "
                 f"{namespace}/{name}. Two of dray {self._options.name} would give the same devices "
-                "to different pods; leave the option out, and this one waits for its turn"
+                "to different pods; leave the option out, and this one waits for its turn. If "
+                f"{spec.holder_identity} is gone, delete the lease"
             )
 
     def _problem(self) -> str | None:

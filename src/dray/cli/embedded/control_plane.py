@@ -44,10 +44,10 @@ ADMINISTRATOR: Final = "dray-admin"
 IDENTITY: Final = "dray-up"
 LEASES: Final = {"scheduler": "kube-scheduler", "controllers": "kube-controller-manager"}
 
-# Whoever waits for such a lease needs the server that would end with its holder, so that it may
-# last long: a busy process must not lose it.
-LEASE_SECONDS: Final = 60
-RENEW_SECONDS: Final = 50.0
+# Whoever waits for such a lease needs the server that ends with its holder, so that it may last
+# long: a process that somebody stopped for a while must find it its own when it goes on.
+LEASE_SECONDS: Final = 3600
+RENEW_SECONDS: Final = 3500.0
 RETRY_SECONDS: Final = 5.0
 
 # Between looks at whether somebody else leads.
