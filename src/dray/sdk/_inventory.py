@@ -160,6 +160,11 @@ def capacity_of(
             if ranged
             else None,
         )
+    if (choices or ranged) and default is None:
+        problems.append(
+            "default: is missing; where claims may choose an amount, the API wants to know what "
+            "those get that choose none"
+        )
     made = DeviceCapacity(value=read.amount("value", value), request_policy=policy)
     if problems:
         raise InventoryError(f"capacity of {value}", problems)

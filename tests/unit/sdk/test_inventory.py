@@ -181,3 +181,10 @@ def test_a_pool_with_other_devices_is_otherwise_the_same() -> None:
         [device("a", attributes={"x": 1})], name="p", counters={"s": {"c": 1}}, generation=3
     )
     assert pool.devices == (device("a"),)
+
+
+@pytest.mark.parametrize("choice", [{"values": ("1Gi", "2Gi")}, {"minimum": "1Gi"}, {"step": 1}])
+def test_where_claims_may_choose_an_amount_a_default_is_needed(choice: dict[str, Any]) -> None:
+    with pytest.raises(InventoryError, match="default: is missing"):
+        capacity_of("40Gi", **choice)
+    capacity_of("40Gi", default="1Gi", **choice)
