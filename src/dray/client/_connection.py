@@ -31,11 +31,13 @@ class Lost(DrayError):
     """The connection is of no more use, and the answer, if it had begun, is not whole."""
 
 
-class Connection(asyncio.Protocol):
+class Connection(asyncio.BufferedProtocol):
     """A connection that is open. `request` comes first, then `head`, then `body` or `read`."""
 
-    def __init__(self) -> None:
+    def __init__(self, buffer: memoryview) -> None:
+        """The buffer may be that of all connections of a loop: it is read and emptied in one go."""
         loop = asyncio.get_running_loop()
+        self._buffer = buffer
         self.closed: asyncio.Future[None] = loop.create_future()
         self.exchanges_count = 0
         self.idle_since = 0.0
@@ -122,7 +124,14 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)  # uvloop's is one in all but name
 
+    def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - asyncio calls it
+        return self._buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self.data_received(bytes(self._buffer[:nbytes]))
+
     def data_received(self, data: bytes) -> None:
+        """Take what arrived."""
         if self._parser is None or self._complete or self._failure:
             # Nobody asked.
             self._end("the server sent more than its answer")

@@ -13,6 +13,7 @@ import re
 import socket
 import ssl
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from math import inf
 from types import TracebackType
 from typing import Final, Self
@@ -46,6 +47,13 @@ IDLE_SECONDS: Final = 60.0
 KEEPALIVE_IDLE_SECONDS: Final = 30
 KEEPALIVE_INTERVAL_SECONDS: Final = 10
 KEEPALIVE_PROBES: Final = 3
+
+# What is read from one socket before the others get their turn.
+READ_BUFFER_BYTES: Final = 64 * 1024
+
+# Header fields and queries that are remembered as they are written. Nearly all requests have one of
+# a few; tokens that are renewed, revisions and places in lists make up the rest.
+WRITTEN_MAX: Final = 64
 
 _UNAUTHORIZED: Final = 401
 _SAFE: Final = frozenset({"GET", "HEAD"})
@@ -93,6 +101,9 @@ class HTTPTransport:
         self._open: dict[Connection, None] = {}
         self._streams_count = 0
         self._closed = False
+        # One for all: a new one for every read costs more than decrypting what is read.
+        self._read_buffer = memoryview(bytearray(READ_BUFFER_BYTES))
+        self._fields: dict[tuple[Header, ...], str] = {}  # as they are written
         self._deadlines = Deadlines(clock)
         self._ticker: asyncio.Task[None] | None = None
 
@@ -219,7 +230,7 @@ class HTTPTransport:
         name = self._host if self._tls is None else self._tls.server_name or self._host
         try:
             transport, connection = await asyncio.get_running_loop().create_connection(
-                Connection,
+                lambda: Connection(self._read_buffer),
                 self._host,
                 self._port,
                 ssl=context,
@@ -243,16 +254,25 @@ class HTTPTransport:
         path = self._prefix + call.path
         target = path if _PLAIN_PATH.fullmatch(path) else quote(path, safe="/:@!$&'()*+,;=~")
         if call.query:
-            target = f"{target}?{urlencode(call.query, quote_via=quote)}"
-        lines = [f"{call.method} {target} HTTP/1.1", f"host: {self._authority}"]
-        for name, value in (*self._headers, *identity.headers, *call.headers):
+            target = f"{target}?{_written_query(call.query)}"
+        headers = (*self._headers, *identity.headers, *call.headers)
+        fields = self._fields.get(headers) or self._written_fields(headers, call)
+        length = ""
+        if call.body or call.method not in _SAFE:
+            length = f"content-length: {len(call.body)}\r\n"
+        head = f"{call.method} {target} HTTP/1.1\r\n{fields}{length}\r\n"
+        return head.encode("latin-1") + call.body
+
+    def _written_fields(self, headers: tuple[Header, ...], call: Call) -> str:
+        lines = [f"host: {self._authority}\r\n"]
+        for name, value in headers:
             if not _HEADER.fullmatch(value):
                 raise TransportError(f"{call}: the header {name} has a line break in it")
-            lines.append(f"{name}: {value}")
-        if call.body or call.method not in _SAFE:
-            lines.append(f"content-length: {len(call.body)}")
-        lines.append("\r\n")
-        return "\r\n".join(lines).encode("latin-1") + call.body
+            lines.append(f"{name}: {value}\r\n")
+        if len(self._fields) >= WRITTEN_MAX:
+            self._fields.clear()
+        written = self._fields[headers] = "".join(lines)
+        return written
 
     def _deadline(self, call: Call) -> _Expiry:
         if self._closed:
@@ -326,6 +346,11 @@ class _Expiry:
         if self._late and self._task.uncancel() <= self._cancelling:
             told = f"{self._call}: not answered within {self._seconds:g} s"
             raise TransportError(told) from error
+
+
+@lru_cache(maxsize=WRITTEN_MAX)
+def _written_query(query: tuple[tuple[str, str], ...]) -> str:
+    return urlencode(query, quote_via=quote)
 
 
 def _keep_alive(sock: socket.socket) -> None:

@@ -39,7 +39,7 @@ class Wire(asyncio.Transport):
 
 
 def opened() -> tuple[Connection, Wire]:
-    connection, wire = Connection(), Wire()
+    connection, wire = Connection(memoryview(bytearray(64))), Wire()
     connection.connection_made(wire)
     return connection, wire
 
@@ -66,6 +66,23 @@ def test_answers_follow_each_other_on_one_connection() -> None:
             assert connection.is_reusable
             assert connection.exchanges_count == number + 1
         assert wire.written == [b"request"] * 3
+
+    run(check)
+
+
+def test_connections_may_share_what_they_read_into() -> None:
+    async def check(connection: Connection, wire: Wire) -> None:
+        buffer = connection.get_buffer(-1)
+        another = Connection(buffer)
+        another.connection_made(wire)
+        bodies = {connection: b"one", another: b"two"}
+        for each, body in bodies.items():
+            each.request(b"request")
+            answer = b"HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\n" + body
+            each.get_buffer(-1)[: len(answer)] = answer
+            each.buffer_updated(len(answer))
+        for each, body in bodies.items():
+            assert await each.body() == body
 
     run(check)
 

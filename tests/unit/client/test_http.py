@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,7 @@ from dray.api.core import ConfigMap, Namespace
 from dray.api.meta import ObjectMeta
 from dray.client import Call, Client, EventType, HTTPTransport, Trust
 from dray.client._credentials import FixedCredentials, TokenFile, bearer
-from dray.client._http import IDLE_SECONDS
+from dray.client._http import IDLE_SECONDS, WRITTEN_MAX
 from dray.clock import SystemClock
 from dray.errors import ConfigurationError, TransportError, Unauthorized
 from dray.server.server import Server
@@ -590,6 +590,28 @@ def test_a_request_is_written_as_servers_read_it() -> None:
                 await transport.request(Call("GET", "/", headers=(("x", "a\r\nb: c"),)))
 
     asyncio.run(main())
+
+
+def test_every_request_has_its_own_query_and_headers_however_many_there_were() -> None:
+    """They are remembered as they are written, up to a limit."""
+    heads: list[bytes] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(asyncio.IncompleteReadError):  # the client is through
+            while True:
+                heads.append(await read_request(reader))
+                writer.write(OK)
+
+    async def main() -> None:
+        async with hostile(serve) as server, transport_to(server.url) as transport:
+            for number in [*range(WRITTEN_MAX + 2), 0]:
+                query, headers = (("q", f"{number}"),), (("x-number", f"{number}"),)
+                await transport.request(Call("GET", "/", query, headers))
+
+    asyncio.run(main())
+    for head, number in zip(heads, [*range(WRITTEN_MAX + 2), 0], strict=True):
+        assert head.startswith(f"GET /?q={number} HTTP/1.1\r\nhost: ".encode())
+        assert head.endswith(f"x-number: {number}\r\n\r\n".encode())
 
 
 @pytest.mark.parametrize(
