@@ -219,6 +219,25 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert not dead
 
 
+ANCHOR = re.compile(r"\]\(([^)#\s]*)#([^)]+)\)")
+
+
+def anchors(page: Path) -> set[str]:
+    """What the headings of a page are called in links."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=relative)
+def test_links_into_pages_lead_to_a_heading(page: Path) -> None:
+    dead = [
+        f"{target}#{anchor}"
+        for target, anchor in ANCHOR.findall(page.read_text())
+        if "://" not in target and anchor not in anchors(page.parent / target if target else page)
+    ]
+    assert not dead
+
+
 @pytest.mark.parametrize("path", generate.PAGES, ids=relative)
 def test_generated_pages_are_current(path: Path) -> None:
     assert path.read_text() == generate.PAGES[path](), "run: make docs"
