@@ -8,8 +8,9 @@ k8s.io/dynamic-resource-allocation/resourceclaim.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from dray.api.core import Pod, PodResourceClaim
 from dray.api.meta import ObjectMeta, OwnerReference
@@ -21,8 +22,7 @@ __all__ = ["ClaimReference", "is_reserved", "ownership_error", "references"]
 _SCHEDULING_GROUP: Final = "scheduling.k8s.io"
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimReference:
+class ClaimReference(msgspec.Struct, frozen=True, gc=False):
     """One claim of a pod: what the pod calls it, and which object it is.
 
     No `claim_name` and no `error`: no claim was needed. `generated` claims must belong to the pod.
@@ -45,13 +45,14 @@ def references(pod: Pod) -> Iterator[ClaimReference]:
 
 def ownership_error(pod: Pod, claim: ResourceClaim) -> str:
     """Why a generated claim is not this pod's; empty if it is."""
+    near = claim.metadata.namespace == pod.metadata.namespace
+    owner = _controller(claim.metadata)
+    if near and owner is not None and owner.uid == pod.metadata.uid:
+        return ""
     named = f"ResourceClaim {claim.metadata.namespace}/{claim.metadata.name}"
     whose = f"Pod {pod.metadata.namespace}/{pod.metadata.name}"
-    if claim.metadata.namespace != pod.metadata.namespace:
+    if not near:
         return f"{named} is not in the same namespace as {whose}"
-    owner = _controller(claim.metadata)
-    if owner is not None and owner.uid == pod.metadata.uid:
-        return ""
     group = _group_name(pod)
     if not group:
         return f"{named} was not created for {whose} (Pod is not owner)"
@@ -84,18 +85,22 @@ def is_reserved(pod: Pod, claim: ResourceClaim) -> bool:
 def _reference(pod: Pod, entry: PodResourceClaim) -> ClaimReference:
     if entry.resource_claim_name is not None:
         return ClaimReference(entry.name, entry.resource_claim_name)
+    if entry.resource_claim_template_name is not None:
+        for status in pod.status.resource_claim_statuses or ():
+            if status.name == entry.name:
+                return ClaimReference(entry.name, status.resource_claim_name or "", generated=True)
     whose = f'pod "{pod.metadata.namespace}/{pod.metadata.name}"'
     if entry.resource_claim_template_name is None:
         field = f"{whose}, spec.resourceClaim {quote(entry.name)}"
         return ClaimReference(entry.name, error=f"{field}: none of the supported fields are set")
-    for status in pod.status.resource_claim_statuses or ():
-        if status.name == entry.name:
-            return ClaimReference(entry.name, status.resource_claim_name or "", generated=True)
     return ClaimReference(entry.name, error=f"{whose}: ResourceClaim not created yet")
 
 
 def _controller(metadata: ObjectMeta) -> OwnerReference | None:
-    return next((owner for owner in metadata.owner_references if owner.controller), None)
+    for owner in metadata.owner_references:
+        if owner.controller:
+            return owner
+    return None
 
 
 def _group_name(pod: Pod) -> str:
