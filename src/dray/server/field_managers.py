@@ -24,6 +24,14 @@ from dray.server.models.model import Model
 from dray.server.options import WriteOptions
 from dray.server.patching.field_manager import FieldManager
 from dray.server.patching.field_sets import FieldFilter, FieldSet, excluding, including
+from dray.server.patching.managers import (
+    APPLY,
+    UPDATE,
+    Identity,
+    Managed,
+    Owned,
+    in_wire_order,
+)
 from dray.server.patching.shapes import Untypable
 from dray.server.resources import Resource
 
@@ -65,10 +73,27 @@ def after_update(
     reset = traits.status_reset_fields if subresource == "status" else traits.reset_fields
     before, after = _without_alike(old, new, reset)
     sets = _FieldSets()
-    live, wanted = _document(call, before, sets), _document(call, after, sets)
     manager = _manager(call, subresource)
-    entries = manager.after_update(live, wanted, options.manager, str(now))
-    return _with_entries(new, entries, sets)
+    known, said = old.metadata.managed_fields, new.metadata.managed_fields
+    # Through a subresource, what a client says about owners does not count.
+    told_nothing = bool(subresource) or not said or said == known
+    owners = _owners(known, sets) if told_nothing else {}
+    if not owners:
+        live, wanted = _document(call, before, sets), _document(call, after, sets)
+        entries = manager.after_update(live, wanted, options.manager, str(now))
+        return _with_entries(new, entries, sets)
+    managed = {identity: owned for identity, (owned, _entry) in owners.items()}
+    try:
+        managed = manager.owners_after_update(
+            _bare_document(call, before),
+            _bare_document(call, after),
+            managed,
+            options.manager,
+            str(now),
+        )
+    except Untypable:
+        return _owned_as(new, known)
+    return _owned_as(new, _entries(managed, owners, sets))
 
 
 def _fields_of_new(obj: Any, manager: FieldManager, model: Model, version: str) -> FieldSet:
@@ -131,11 +156,65 @@ class _FieldSets:
         return self._written.get(id(fields)) or msgspec.Raw(_encode(fields))
 
 
+# Owners as they are compared, and as they were stored.
+_Owners = dict[Identity, tuple[Owned, ManagedFieldsEntry]]
+
+
+def _owners(entries: tuple[ManagedFieldsEntry, ...], sets: _FieldSets) -> _Owners:
+    """The owners of a stored object; none if there is anything unusual about them."""
+    found: _Owners = {}
+    for entry in entries:
+        operation, version, fields = entry.operation, entry.api_version, entry.fields_v1
+        usual = operation in (APPLY, UPDATE) and version and entry.fields_type == _FIELDS_V1
+        if not usual or fields is None:
+            return {}
+        applied = operation == APPLY
+        identity = Identity(entry.manager, operation, "" if applied else version, entry.subresource)
+        time = None if entry.time is None else str(entry.time)
+        owned = Owned(sets.read(fields) or {}, version, applied, time, in_order=True)
+        found[identity] = (owned, entry)
+    return found
+
+
+def _entries(managed: Managed, before: _Owners, sets: _FieldSets) -> tuple[ManagedFieldsEntry, ...]:
+    return tuple(
+        _entry(identity, owned, before.get(identity), sets)
+        for identity, owned in in_wire_order(managed)
+    )
+
+
+def _entry(
+    identity: Identity,
+    owned: Owned,
+    before: tuple[Owned, ManagedFieldsEntry] | None,
+    sets: _FieldSets,
+) -> ManagedFieldsEntry:
+    if before is not None and before[0] is owned:
+        return before[1]
+    return ManagedFieldsEntry(
+        manager=identity.manager,
+        operation=identity.operation,
+        api_version=owned.api_version,
+        time=None if owned.time is None else Time.parse(owned.time),
+        fields_type=_FIELDS_V1,
+        fields_v1=sets.write(owned.wire_fields),
+        subresource=identity.subresource,
+    )
+
+
+_FIELDS_V1: Final = "FieldsV1"
+
+
+def _bare_document(call: Call, obj: Any) -> dict[str, Any]:
+    """The object as JSON values, without its owners."""
+    if obj.metadata.managed_fields:
+        obj = _owned_as(obj, ())
+    return call.model.document(obj, call.resource.version)
+
+
 def _document(call: Call, obj: Any, sets: _FieldSets) -> dict[str, Any]:
     """The object as JSON values."""
-    metadata: ObjectMeta = obj.metadata
-    entries, metadata = metadata.managed_fields, replace(metadata, managed_fields=())
-    document = call.model.document(replace(obj, metadata=metadata), call.resource.version)
+    entries, document = obj.metadata.managed_fields, _bare_document(call, obj)
     if entries:
         document["metadata"]["managedFields"] = [_shown(entry, sets) for entry in entries]
     return document
@@ -201,8 +280,11 @@ def _timeless(entries: tuple[ManagedFieldsEntry, ...]) -> list[tuple[str, ...]]:
 
 
 def _with_entries(obj: Any, entries: list[dict[str, Any]], sets: _FieldSets | None = None) -> Any:
-    typed = _typed(entries, sets or _FieldSets())
-    return replace(obj, metadata=replace(obj.metadata, managed_fields=typed))
+    return _owned_as(obj, _typed(entries, sets or _FieldSets()))
+
+
+def _owned_as(obj: Any, entries: tuple[ManagedFieldsEntry, ...]) -> Any:
+    return replace(obj, metadata=replace(obj.metadata, managed_fields=entries))
 
 
 def _typed(entries: list[dict[str, Any]], sets: _FieldSets) -> tuple[ManagedFieldsEntry, ...]:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -60,6 +61,40 @@ async def test_ownership_can_be_given_up_by_all(api: Api) -> None:
     assert owners(cleared.json) == {}
     again = await api.patch(PATH, {"data": {"x": "2"}})
     assert owners(again.json) == {}
+
+
+def in_another_order(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: in_another_order(value[name]) for name in sorted(value, reverse=True)}
+    return [in_another_order(item) for item in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize(
+    "say",
+    [
+        pytest.param(lambda _known: [], id="nothing"),
+        pytest.param(lambda known: known, id="the same"),
+        pytest.param(in_another_order, id="the same in another order"),
+    ],
+)
+@served()
+async def test_a_client_may_repeat_who_owns_what(api: Api, say: Callable[[Any], Any]) -> None:
+    await api.made(f"{CONFIG_MAPS}?fieldManager=one", config_map("a", {"x": "1", "y": "1"}))
+    api.clock.advance(60)
+    shown = (await api.patch(f"{PATH}?fieldManager=two", {"data": {"x": "2"}})).json
+    api.clock.advance(60)
+    body = config_map("a", {"x": "2", "y": "3"})
+    said = say(shown["metadata"]["managedFields"])
+    metadata = {**body["metadata"], **({"managedFields": said} if said else {})}
+    changed = await api.put(f"{PATH}?fieldManager=three", {**body, "metadata": metadata})
+    assert [
+        (each["manager"], each["time"], each["fieldsV1"])
+        for each in changed.json["metadata"]["managedFields"]
+    ] == [
+        ("one", "2026-01-01T00:00:00Z", {"f:data": {}}),
+        ("two", "2026-01-01T00:01:00Z", {"f:data": {"f:x": {}}}),
+        ("three", "2026-01-01T00:02:00Z", {"f:data": {"f:y": {}}}),
+    ]
 
 
 @served()

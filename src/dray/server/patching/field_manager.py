@@ -134,6 +134,15 @@ class FieldManager:
             return known or []
         return encode_entries(managed)
 
+    def owners_after_update(
+        self, live: Document, new: Document, managed: Managed, manager: str, time: str
+    ) -> Managed:
+        """The same for documents without managedFields, of whose owners the client says nothing.
+
+        Those whose part does not change come back as the very same. Raises Untypable.
+        """
+        return self._update(live, new, managed, manager or _UNKNOWN, time)
+
     def fields_of_new(self, document: Document) -> FieldSet:
         """What whoever creates an object owns of it; of a part of one, its share in that.
 

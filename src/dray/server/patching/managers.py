@@ -26,6 +26,7 @@ __all__ = [
     "capped",
     "decode_entries",
     "encode_entries",
+    "in_wire_order",
     "is_reset",
 ]
 
@@ -74,6 +75,11 @@ class Owned:
     # Whether the set is already as it is written on the wire.
     in_order: bool = False
 
+    @property
+    def wire_fields(self) -> FieldSet:
+        """The set as it is written on the wire."""
+        return self.fields if self.in_order else ordered(self.fields)
+
 
 Managed: TypeAlias = dict[Identity, Owned]
 
@@ -116,10 +122,15 @@ def decode_entries(entries: Any, *, trusted: bool = False) -> Managed:
 
 def encode_entries(managed: Managed) -> list[Entry]:
     """The entries as the object shows them."""
+    return [_encode(identity, owned) for identity, owned in in_wire_order(managed)]
+
+
+def in_wire_order(managed: Managed) -> list[tuple[Identity, Owned]]:
+    """The owners in the order of their entries."""
     owners = list(managed.items())
     if len(owners) > 1:
         owners.sort(key=_wire_order)
-    return [_encode(identity, owned) for identity, owned in owners]
+    return owners
 
 
 def is_reset(entries: Any) -> bool:
@@ -176,7 +187,7 @@ def _encode(identity: Identity, owned: Owned) -> Entry:
     if owned.time is not None:
         entry["time"] = owned.time
     entry["fieldsType"] = "FieldsV1"
-    entry["fieldsV1"] = owned.fields if owned.in_order else ordered(owned.fields)
+    entry["fieldsV1"] = owned.wire_fields
     if identity.subresource:
         entry["subresource"] = identity.subresource
     return entry

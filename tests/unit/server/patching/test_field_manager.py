@@ -11,6 +11,7 @@ from dray.errors import APIError, BadRequest, Conflict
 from dray.server.patching.field_manager import FieldManager
 from dray.server.patching.field_sets import excluding
 from dray.server.patching.last_applied import LAST_APPLIED
+from dray.server.patching.managers import decode_entries
 from tests.unit.server.patching.schemas import THING
 
 V1 = "example/v1"
@@ -52,6 +53,15 @@ def owners(entries: list[dict[str, Any]]) -> dict[str, Any]:
 def test_who_creates_owns_all_but_identity() -> None:
     entries = MANAGER.after_update(None, thing(text="a", data={"k": "v"}), "me", NOW)
     assert entries == [entry("me", {"f:data": {".": {}, "f:k": {}}, "f:text": {}})]
+
+
+def test_owners_whose_part_stays_come_back_as_they_were() -> None:
+    before = decode_entries([entry("one", {"f:text": {}}), entry("two", {"f:number": {}})])
+    old, new = thing(text="a", number=1), thing(text="a", number=2)
+    after = MANAGER.owners_after_update(old, new, before, "three", LATER)
+    assert {each.manager for each in after} == {"one", "three"}
+    (kept,) = [each for each in after if each.manager == "one"]
+    assert after[kept] is before[kept]
 
 
 def test_a_client_without_a_name_is_unknown() -> None:
