@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from dray.api.codec import decode_builtins
@@ -37,6 +38,10 @@ _STRICTNESS: Final = ("Ignore", "Strict", "Warn")
 _MATCHES: Final = ("Exact", "NotOlderThan")
 
 _MANAGER_BYTES_MAX: Final = 128
+
+# What is remembered of how clients write: each has a few ways, none of them longer than the names
+# in it may be.
+WRITE_OPTIONS_MAX: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,20 +82,39 @@ def write_options(
     query: Query, kind: str, *, user_agent: str, is_apply: bool = False
 ) -> WriteOptions:
     """The options of a write. `kind` is the options' own: CreateOptions and so on."""
-    errors: list[FieldError] = []
-    dry_run = [value for value in query.get("dryRun", ()) if value]
-    errors += _check_dry_run(dry_run)
     manager = _first(query, "fieldManager")
+    return _write_options(
+        kind,
+        tuple(query.get("dryRun", ())),
+        manager,
+        _first(query, "fieldValidation"),
+        is_on(query, "force") if is_said(query, "force") else None,
+        "" if manager else user_agent[:_MANAGER_BYTES_MAX],
+        is_apply,
+    )
+
+
+@lru_cache(maxsize=WRITE_OPTIONS_MAX)
+def _write_options(
+    kind: str,
+    dry_run: tuple[str, ...],
+    manager: str,
+    strictness: str,
+    force: bool | None,
+    user_agent: str,
+    is_apply: bool,
+) -> WriteOptions:
+    dry_run = tuple(value for value in dry_run if value)
+    errors = _check_dry_run(dry_run)
     if manager:
         errors += _check_manager(manager)
-    strictness = _first(query, "fieldValidation")
     if strictness and strictness not in _STRICTNESS:
         errors.append(_unsupported("fieldValidation", strictness, ("", *_STRICTNESS)))
     if kind == "PatchOptions":
         if is_apply and not manager:
             told = "is required for apply patch"
             errors.append(FieldError(FieldErrorType.REQUIRED, "fieldManager", None, told))
-        if is_said(query, "force") and not is_apply:
+        if force is not None and not is_apply:
             told = "may not be specified for non-apply patch"
             errors.append(FieldError(FieldErrorType.FORBIDDEN, "force", None, told))
     if errors:
@@ -99,7 +123,7 @@ def write_options(
         dry_run=bool(dry_run),
         manager=manager or _manager_of(user_agent),
         strictness=strictness or "Warn",
-        force=is_on(query, "force"),
+        force=bool(force),
     )
 
 

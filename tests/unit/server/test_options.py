@@ -103,6 +103,17 @@ def test_only_an_apply_may_be_forced() -> None:
 # Reading ---------------------------------------------------------------------------------------
 
 
+def test_what_is_refused_once_is_refused_again_and_harms_nobody_else() -> None:
+    """Options are remembered; refusals are not."""
+    for _ in range(2):
+        with pytest.raises(Invalid):
+            written("fieldManager=a&force=true", "PatchOptions")
+        assert written("fieldManager=a&force=true", "PatchOptions", is_apply=True).force
+        assert not written("fieldManager=a&force=false", "PatchOptions", is_apply=True).force
+        assert written("fieldManager=a", "PatchOptions").manager == "a"
+        assert written("", user_agent="b/1").manager == "b"
+
+
 def test_a_list_is_as_its_query_says() -> None:
     text = (
         "labelSelector=a%3Db&fieldSelector=metadata.name%3Dx&resourceVersion=7"
