@@ -10,6 +10,7 @@ import pytest
 from dray.agent.runtimes.failures import CREATE_CONTAINER_ERROR, RuntimeFailed
 from dray.agent.runtimes.process.launch import (
     DEFAULT_PATH,
+    TOKEN_MOUNT_PATH,
     Privileges,
     build_launch,
     find_privileges,
@@ -124,6 +125,12 @@ def test_mounts_are_checked_before_anything_runs(tmp_path: Path) -> None:
         ("/a", ["ro"]),
         ("/d", ["ro"]),
     ]
+
+
+def test_without_namespaces_a_pod_does_without_the_token_it_never_asked_for(tmp_path: Path) -> None:
+    token = Mount(str(tmp_path), TOKEN_MOUNT_PATH)
+    assert build(None, NOBODY, mounts=(token,))["mounts"] == []
+    assert len(build(mounts=(token,))["mounts"]) == 1
 
 
 def test_without_namespaces_only_what_changes_nothing_is_granted(tmp_path: Path) -> None:
