@@ -218,6 +218,18 @@ def _check_clause(
 # Rules in the order upstream runs them ---------------------------------------------------------
 
 
+class _Sound:
+    """The metadata whose labels, annotations, owners and managers were last found to be right.
+
+    A kind, the registry and the rules of either for updates judge the same one in turn.
+    """
+
+    meta: ObjectMeta | None = None
+
+
+_sound: Final = _Sound()
+
+
 def _check_generate_name(found: Findings, meta: ObjectMeta, path: str, name_rule: NameRule) -> None:
     if not meta.generate_name:
         return
@@ -242,11 +254,17 @@ def _check_rest(found: Findings, meta: ObjectMeta, path: str, *, namespaced: boo
     elif meta.namespace:
         found.forbidden(f"{path}.namespace", "not allowed on this type")
     _check_generation(found, meta, path)
+    if meta is _sound.meta:
+        _check_finalizers(found, meta.finalizers, f"{path}.finalizers")
+        return
+    before = len(found)
     found.extend(validate_labels(meta.labels, f"{path}.labels"))
     found.extend(validate_annotations(meta.annotations, f"{path}.annotations"))
     _check_owner_references(found, meta.owner_references, f"{path}.ownerReferences")
     _check_finalizers(found, meta.finalizers, f"{path}.finalizers")
     _check_managed_fields(found, meta.managed_fields, f"{path}.managedFields")
+    if len(found) == before:
+        _sound.meta = meta
 
 
 def _check_update(found: Findings, new: ObjectMeta, old: ObjectMeta, path: str) -> None:
@@ -273,10 +291,15 @@ def _check_update(found: Findings, new: ObjectMeta, old: ObjectMeta, path: str) 
     ):
         if ours != theirs:
             check_immutable(found, ours, theirs, f"{path}.{name}")
+    if new is _sound.meta:
+        return
+    before = len(found)
     found.extend(validate_labels(new.labels, f"{path}.labels"))
     found.extend(validate_annotations(new.annotations, f"{path}.annotations"))
     _check_owner_references(found, new.owner_references, f"{path}.ownerReferences")
     _check_managed_fields(found, new.managed_fields, f"{path}.managedFields")
+    if len(found) == before:
+        _sound.meta = new
 
 
 def _check_generation(found: Findings, meta: ObjectMeta, path: str) -> None:

@@ -189,6 +189,17 @@ def test_events_own_nothing() -> None:
     assert found(owner_references=(replace(event, api_version="events.k8s.io/v1"),)) == []
 
 
+def test_what_was_judged_once_is_judged_by_other_rules_all_the_same() -> None:
+    odd, stored = meta(finalizers=("a b",)), meta(resource_version="1")
+    for _again in range(2):
+        assert texts(validate_object_meta_update(odd, odd, standard_finalizers=False)) == []
+        (error,) = texts(validate_common_create(odd, namespaced=True))
+        assert error.startswith("metadata.finalizers: Invalid value: ")
+    assert texts(validate_common_create(stored, namespaced=True)) == []
+    (error,) = texts(validate_object_meta_update(stored, replace(stored, name="other")))
+    assert error.startswith("metadata.name: Invalid value: ")
+
+
 def test_an_object_has_one_controller() -> None:
     controller = replace(OWNER, controller=True)
     (error,) = found(owner_references=(controller, replace(controller, name="other")))
