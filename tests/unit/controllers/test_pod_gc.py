@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from functools import partial
 
 import pytest
 
@@ -12,6 +11,7 @@ from dray.api.meta import ObjectMeta
 from dray.api.wire import replace
 from dray.controllers import controllers
 from dray.controllers.pod_gc import PodGarbageCollector
+from dray.controllers.reconciler import Context
 from tests.unit.controllers.stage import Stage
 
 NAME = "pod-garbage-collector-controller"
@@ -118,8 +118,11 @@ def test_a_pod_that_was_deleted_before_it_got_a_node_is_failed() -> None:
 def test_of_pods_that_ended_the_oldest_go_and_evicted_ones_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    make = partial(PodGarbageCollector, ended_pods_max=2)
-    monkeypatch.setattr(controllers, "CONTROLLERS", {NAME: make})
+    class KeepsTwo(PodGarbageCollector):
+        def __init__(self, context: Context) -> None:
+            super().__init__(context, ended_pods_max=2)
+
+    monkeypatch.setattr(controllers, "CONTROLLERS", {NAME: KeepsTwo})
 
     async def scenario() -> None:
         async with Stage(NAME) as stage:

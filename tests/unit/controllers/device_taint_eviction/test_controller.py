@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from functools import partial
 from typing import Any, cast
 
 import pytest
@@ -28,6 +27,7 @@ from dray.api.resource import DeviceTaintRule, DeviceToleration, ResourceClaim, 
 from dray.api.wire import replace
 from dray.controllers.controllers import CONTROLLERS, Controllers
 from dray.controllers.device_taint_eviction.controller import DeviceTaintEvictionController
+from dray.controllers.reconciler import Context
 from dray.entropy import SeededEntropy
 from dray.errors import NotFound
 from tests.unit.controllers.device_taint_eviction.objects import (
@@ -555,8 +555,11 @@ def make_budget() -> PodDisruptionBudget:
 
 
 def with_options(monkeypatch: pytest.MonkeyPatch, **options: Any) -> None:
-    made = partial(DeviceTaintEvictionController, **options)
-    monkeypatch.setitem(cast("dict[str, Any]", CONTROLLERS), NAME, made)
+    class Made(DeviceTaintEvictionController):
+        def __init__(self, context: Context) -> None:
+            super().__init__(context, **options)
+
+    monkeypatch.setitem(cast("dict[str, Any]", CONTROLLERS), NAME, Made)
 
 
 def test_evictions_can_be_paced(monkeypatch: pytest.MonkeyPatch) -> None:
