@@ -29,7 +29,7 @@ from dray.api.resource import (
     ResourceSlice,
 )
 from dray.api.wire import Time
-from dray.client import EventRecorder, Informer, PatchType
+from dray.client import Informer, PatchType
 from dray.controllers.claim_users import ClaimUsers, has_claims
 from dray.controllers.device_taint_eviction.judgement import Eviction, devices_of, judge_pod
 from dray.controllers.device_taint_eviction.marks import Marks, RuleID, selects
@@ -86,9 +86,6 @@ class DeviceTaintEvictionController(Reconciler):
         super().__init__(context)
         self._pace = Pace(evictions_per_second) if evictions_per_second else None
         self._respects_budgets = respect_disruption_budgets
-        self._events = EventRecorder(
-            context.client, component=self.name, clock=context.clock, entropy=context.entropy
-        )
         self._marks = Marks()
         self._pending: dict[Key, _Pending] = {}
         self._leaving: set[str] = set()  # UIDs of pods that were ended, until they are gone
@@ -130,7 +127,6 @@ class DeviceTaintEvictionController(Reconciler):
             for pod in self._pods.values():
                 if has_claims(pod):
                     self._judge(pod)
-        await self._events.run()
 
     async def reconcile(self, key: Key) -> Result:
         return await (self._evict(key) if key.namespace else self._report(key))
@@ -299,7 +295,7 @@ class DeviceTaintEvictionController(Reconciler):
             self._leaving.add(pod.metadata.uid)
 
     def _tell(self, pod: Pod, message: str) -> None:
-        self._events.record(pod, "Normal", _EVENT, message)
+        self.context.events.record(pod, "Normal", _EVENT, message)
 
     # What is said about rules ------------------------------------------------------------------
 

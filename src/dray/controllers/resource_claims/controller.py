@@ -13,7 +13,6 @@ from typing import Final
 from dray.api.core import Pod
 from dray.api.pod_claims import references
 from dray.api.resource import ResourceClaim, ResourceClaimTemplate
-from dray.client import EventRecorder
 from dray.controllers.claim_users import has_claims
 from dray.controllers.reconciler import DONE, Context, Key, Reconciler, Result
 from dray.controllers.resource_claims.generation import POD_CLAIM_NAME, has_admin_access
@@ -23,9 +22,6 @@ from dray.controllers.resource_claims.views import Views, is_done
 from dray.metrics import Family, Histogram
 
 __all__ = ["ResourceClaimController"]
-
-# The source of events; upstream's.
-COMPONENT: Final = "resource_claim"
 
 _POD: Final = "pod:"
 _CLAIM: Final = "claim:"
@@ -37,18 +33,14 @@ class ResourceClaimController(Reconciler):
     """Pods and claims share a queue, as they do upstream."""
 
     name = "resourceclaim-controller"
-    component = "resource_claim"
+    component = "resource_claim"  # upstream's, unlike the name
     workers = 50  # upstream's
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
-        client = context.client
-        self._events = EventRecorder(
-            client, component=COMPONENT, clock=context.clock, entropy=context.entropy
-        )
         self._views = Views(context.informers)
-        self._provision = Provision(client, self._views, self._events)
-        self._release = Release(client, self._views)
+        self._provision = Provision(context.client, self._views, context.events)
+        self._release = Release(context.client, self._views)
         self._counts = Family(
             "dynamic_resource_allocation_resource_claims",
             "ResourceClaims by whether they are allocated, admin access, and what made them:"
@@ -59,9 +51,6 @@ class ResourceClaimController(Reconciler):
         self._views.pods.listen(self._hear_pod)
         self._views.claims.listen(self._hear_claim)
         self._views.templates.listen(self._hear_template)
-
-    async def run(self) -> None:
-        await self._events.run()
 
     async def reconcile(self, key: Key) -> Result:
         if key.name.startswith(_POD):
