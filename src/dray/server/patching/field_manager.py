@@ -38,8 +38,8 @@ from dray.server.patching.managers import (
     is_reset,
 )
 from dray.server.patching.merging import merge
-from dray.server.patching.ownership import fields_of
-from dray.server.patching.shapes import Untypable, zero_document
+from dray.server.patching.ownership import everything, fields_of
+from dray.server.patching.shapes import Untypable, shape_of, zero_document
 from dray.server.patching.transfers import (
     Document,
     Versions,
@@ -65,6 +65,10 @@ _NEVER_OWNED: Final = field_set(
     ("metadata", "managedFields"),
     ("metadata", "resourceVersion"),
 )
+
+# Which an object has for itself alone.
+_METADATA: Final = "f:metadata"
+_OWNERS: Final = "ownerReferences"
 
 # Owns whatever an object had before anybody was tracked.
 _BEFORE_FIRST_APPLY: Final = "before-first-apply"
@@ -107,6 +111,8 @@ class FieldManager:
         self._kind = kind
         self._subresource = subresource
         self._fields_of_new: dict[Hashable, FieldSet] = {}
+        metadata = shape_of(schema).steps.get(_METADATA)
+        self._owners = None if metadata is None else metadata.fields.get(_OWNERS)
         self._zero: Document = {
             **zero_document(schema),
             "apiVersion": api_version,
@@ -148,18 +154,33 @@ class FieldManager:
 
         Parts at the top of an object do not depend on each other. Raises Untypable.
         """
+        metadata: Any = document.get("metadata")
+        owners = metadata.get(_OWNERS) if isinstance(metadata, dict) else None
+        if not owners or self._owners is None:
+            return self._fields_by_skeleton(document)
+        # Each object has its own; all the rest may be as that of others.
+        rest = {name: value for name, value in metadata.items() if name != _OWNERS}
+        fields = self._fields_by_skeleton({**document, "metadata": rest})
+        step, shape = self._owners
+        added = self._versions.keep({_METADATA: {step: everything(shape, owners)}})
+        return _joined_in_metadata(fields, added)
+
+    def _fields_by_skeleton(self, document: Document) -> FieldSet:
         skeleton = _skeleton(document)
         fields = None if skeleton is None else self._fields_of_new.get(skeleton)
         if fields is None:
-            versions = self._versions
-            added = compare(self._zero, document, versions.schema)
-            added = added.filtered(versions.reset_fields.get(versions.api_version))
-            fields = ordered(difference(union(added.modified, added.added), _NEVER_OWNED))
+            fields = self._compared(document)
             if skeleton is not None:
                 if len(self._fields_of_new) >= SKELETONS_MAX:
                     self._fields_of_new.clear()
                 self._fields_of_new[skeleton] = fields
         return fields
+
+    def _compared(self, document: Document) -> FieldSet:
+        versions = self._versions
+        added = compare(self._zero, document, versions.schema)
+        added = added.filtered(versions.reset_fields.get(versions.api_version))
+        return ordered(difference(union(added.modified, added.added), _NEVER_OWNED))
 
     def after_create(self, fields: FieldSet, manager: str, time: str) -> list[dict[str, Any]]:
         """The managedFields of a new object, of which its creator owns these fields, in order."""
@@ -321,13 +342,29 @@ def _collect(document: Document, parts: list[Any]) -> bool:
         if not value or not isinstance(value, (dict, list)):
             parts += (name, True if value else type(value))
         elif isinstance(value, list):
-            return False  # fields go by what the items say
+            # Fields go by what the items say.
+            if len(value) > SKELETON_PARTS_MAX or not all(map(_is_short_text, value)):
+                return False
+            parts += (name, "[", *value, None)
         else:
-            parts += (name, dict)
+            parts += (name, "{")
             if not _collect(value, parts):
                 return False
             parts.append(None)
     return True
+
+
+def _is_short_text(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= SKELETON_NAME_MAX
+
+
+def _joined_in_metadata(fields: FieldSet, more: FieldSet) -> FieldSet:
+    """Both sets, in order; of metadata they have different members, and the second only such."""
+    if not more:
+        return fields
+    metadata = {**fields.get(_METADATA, {}), **more[_METADATA]}
+    joined = {**fields, _METADATA: {step: metadata[step] for step in sorted(metadata)}}
+    return {step: joined[step] for step in sorted(joined)}
 
 
 def _entries(document: Document) -> Any:
