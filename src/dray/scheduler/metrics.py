@@ -64,7 +64,7 @@ class SchedulerMetrics:
             buckets=(1, 2, 4, 8, 16, 32, 64),
         )
         self._special = Family(
-            "dynamic_resource_allocation_resourceclaim_creates_total",
+            "scheduler_resourceclaim_creates_total",
             "Claims made for extended resources.",
             kind="counter",
             labels=("status",),

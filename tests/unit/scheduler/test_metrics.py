@@ -25,7 +25,7 @@ def test_everything_that_happened_is_counted() -> None:
         'scheduler_queue_incoming_pods_total{queue="active",event="PodAdd"} 5',
         'scheduler_pod_scheduling_sli_duration_seconds_count{attempts="16+"} 1',
         "scheduler_preemption_victims_sum 2",
-        'dynamic_resource_allocation_resourceclaim_creates_total{status="success"} 1',
+        'scheduler_resourceclaim_creates_total{status="success"} 1',
         'scheduler_dra_bindingconditions_wait_duration_seconds_count{profile="default-scheduler"',
     ):
         assert line in text
