@@ -12,6 +12,7 @@ from benchmarks import (
     http,
     node,
     resource_slice,
+    scheduling,
     selectors,
     server,
     store,
@@ -33,6 +34,7 @@ def main() -> None:
         fairness.main(),
         health.main(),
         node.main(),
+        scheduling.main(),
     ]
     sys.exit(0 if all(held) else 1)
 
