@@ -69,7 +69,7 @@ def _merge_objects(
             merged[name] = _merge_list_field(known, value, _list_field(schema, name))
         else:
             # Where nothing can merge, a scalar keeps nulls it may have, and none of its parts.
-            kept = _plain(_without_nulls(value))
+            kept = _plain_without_nulls(value)
             if kept is _DIRECTIVE:
                 merged.pop(name, None)
             else:
@@ -319,9 +319,20 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _without_nulls(value: Any) -> Any:
+def _plain_without_nulls(value: Any) -> Any:
+    """The same without members that are null; a directive that is null is none."""
     if isinstance(value, dict):
-        return {name: _without_nulls(part) for name, part in value.items() if part is not None}
+        if value.get(_PATCH) is not None:
+            return _DIRECTIVE
+        kept: dict[str, Any] = {}
+        for name, part in value.items():
+            if isinstance(part, (dict, list)):
+                part = _plain_without_nulls(part)
+                if part is _DIRECTIVE:
+                    continue
+            if part is not None:
+                kept[name] = part
+        return kept
     if isinstance(value, list):
-        return [_without_nulls(item) for item in value]
+        return [part for part in map(_plain_without_nulls, value) if part is not _DIRECTIVE]
     return value

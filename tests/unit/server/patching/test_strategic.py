@@ -93,6 +93,12 @@ A, B = {"name": "a", "image": "1"}, {"name": "b", "image": "1"}
             id="a-new-list-has-no-directives-and-no-nulls",
         ),
         pytest.param(
+            {},
+            {"securityContext": {"$patch": None, "seLinuxOptions": {"$patch": "delete"}}},
+            {"securityContext": {}},
+            id="a-directive-that-is-null-is-none",
+        ),
+        pytest.param(
             {"nodeName": "n"}, {"nodeName": {"$patch": "delete"}}, {}, id="a-directive-is-no-value"
         ),
     ],
