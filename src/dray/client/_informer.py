@@ -114,6 +114,11 @@ class Informer(Generic[T]):
         """Whether everything that was there has been seen."""
         return self._synced.is_set()
 
+    @property
+    def revision(self) -> str:
+        """What the view is of, all of it; empty while that cannot be said."""
+        return self._revision
+
     def get(self, name: str, namespace: str = "") -> T | None:
         """The object, if there is one."""
         return self._objects.get((namespace, name))

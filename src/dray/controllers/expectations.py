@@ -3,10 +3,12 @@
 A view is always a little behind. Who decides by a view that lacks the pods it has just made makes
 them again. So a controller notes what it writes about an object, and looks at that object again
 only once its view has caught up; what it then sees includes everything it did. A write that is
-never seen, because its object came and went between two lists, lapses after a while.
+never seen lapses after a while.
 
-That a view has caught up is told by revisions, which are numbers that grow. Upstream counterparts:
-ControllerExpectations and the consistency store in pkg/controller.
+That a view has caught up is told by revisions, which are numbers that grow. What counts is that of
+the view and not of what is in it: a list is put into the view part by part, and an object that came
+and went between two lists is never in it. Upstream counterparts: ControllerExpectations and the
+consistency store in pkg/controller.
 """
 
 from __future__ import annotations
@@ -25,8 +27,11 @@ __all__ = ["LAPSE_SECONDS", "WAITING", "Expectations"]
 # would leave an object alone for no reason.
 LAPSE_SECONDS: Final = 300.0
 
-WAITING: Final = Result(LAPSE_SECONDS)
-"""Of who waits for its view: what it waits for brings it up again, if that ever comes."""
+# How often to look whether a view has caught up of which nothing is heard.
+LOOK_SECONDS: Final = 5.0
+
+WAITING: Final = Result(LOOK_SECONDS)
+"""Of who waits for its view: what it waits for brings it up again, unless that came and went."""
 
 T = TypeVar("T", bound=Object)
 
@@ -38,13 +43,11 @@ class Expectations(Generic[T]):
         self._view = view
         self._clock = clock
         self._expected: dict[Key, _Expected] = {}
-        self._heard = 0  # the latest revision of any object in the view
-        view.listen(self._hear)
 
     def created(self, key: Key, obj: T) -> None:
         """An object was made."""
         revision = _revision(obj)
-        if revision > self._heard:
+        if revision > _number(self._view.revision):
             expected = self._begun(key)
             expected.revision = max(expected.revision, revision)
 
@@ -63,7 +66,7 @@ class Expectations(Generic[T]):
         if expected is None:
             return True
         if self._clock.monotonic() < expected.lapses_at:
-            if expected.revision > self._heard:
+            if expected.revision > _number(self._view.revision):
                 return False
             if any(self._is_behind(uid, *each) for uid, each in expected.changes.items()):
                 return False
@@ -89,10 +92,6 @@ class Expectations(Generic[T]):
             return obj.metadata.deletion_timestamp is None
         return _revision(obj) < revision
 
-    def _hear(self, _old: T | None, new: T | None) -> None:
-        if new is not None:
-            self._heard = max(self._heard, _revision(new))
-
 
 @dataclass(slots=True)
 class _Expected:
@@ -105,5 +104,8 @@ _DELETION: Final = -1
 
 
 def _revision(obj: Object) -> int:
-    text = obj.metadata.resource_version
-    return int(text) if text.isdecimal() else 0
+    return _number(obj.metadata.resource_version)
+
+
+def _number(revision: str) -> int:
+    return int(revision) if revision.isdecimal() else 0

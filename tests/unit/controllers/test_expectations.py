@@ -84,6 +84,33 @@ def test_what_was_seen_before_the_answer_came_is_not_waited_for() -> None:
     asyncio.run(run())
 
 
+def test_what_came_and_went_unseen_is_not_waited_for() -> None:
+    async def run() -> None:
+        async with Cluster() as cluster:
+            behind = Behind(cluster)
+            behind.expectations.created(KEY, await cluster.add_pod("one"))
+            await cluster.client.delete(Pod, "one", namespace="default")
+            assert not behind.expectations.met(KEY)
+            await behind.catch_up()
+            assert behind.expectations.met(KEY)
+
+    asyncio.run(run())
+
+
+def test_a_list_that_is_not_through_yet_is_waited_for() -> None:
+    async def run() -> None:
+        async with Cluster() as cluster:
+            behind = Behind(cluster)
+            behind.expectations.created(KEY, await cluster.add_pod("one"))
+            met: list[bool] = []
+            behind.view.listen(lambda _old, _new: met.append(behind.expectations.met(KEY)))
+            await behind.catch_up()
+            assert met == [False], "there may be more that is older"
+            assert behind.expectations.met(KEY)
+
+    asyncio.run(run())
+
+
 def test_a_change_is_waited_for_until_the_object_has_it_or_is_gone() -> None:
     async def run() -> None:
         async with Cluster() as cluster:

@@ -199,6 +199,17 @@ async def test_what_is_heard_of_late_is_not_done_twice(stage: Stage) -> None:
     assert (await status_of(stage)).replicas == 6
 
 
+@on_stage(NAME)
+async def test_a_pod_that_came_and_went_unseen_is_replaced(stage: Stage) -> None:
+    with stage.traffic.behind("pods", expires=True):
+        await stage.client.create(make_replica_set(1))
+        (pod,) = await pods_of(stage)
+        await stage.client.delete(Pod, pod.metadata.name, namespace=NAMESPACE)
+        await stage.settle()
+    await stage.pass_time(10, steps=10)
+    assert len(await pods_of(stage)) == 1
+
+
 @pytest.mark.slow
 @on_stage(NAME)
 async def test_a_thousand_pods_take_few_looks(stage: Stage) -> None:
