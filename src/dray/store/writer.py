@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from collections import deque
 from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Final
@@ -68,14 +69,18 @@ class Writer:
         self._log = log
         self._report = report
         # A number asks for compaction up to it; None only wakes the thread up.
-        self._queue: SimpleQueue[Write | int | None] = SimpleQueue()
+        self._queue: SimpleQueue[list[Write] | int | None] = SimpleQueue()
+        # What was submitted in this turn of the loop. To wake the thread takes longer than to
+        # queue a write, and it would compete with the loop for Python's lock.
+        self._turn: list[Write] = []
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._run, name="dray-store", daemon=True)
         self._failed_epoch = -1
         # Written by the loop, read by the thread; one assignment needs no lock.
         self._allowed = log.floor
         self._stopping = False
-        # The thread's own: what somebody waits for, and how far it got.
+        # The thread's own: what it has yet to write, what somebody waits for, and how far it got.
+        self._backlog: deque[Write] = deque()
         self._wanted: int | None = None
         # Compaction may have left pages to give back.
         self._shrunk = True
@@ -85,11 +90,19 @@ class Writer:
     def start(self) -> None:
         """Begin; reports go to the running event loop."""
         self._loop = asyncio.get_running_loop()
+        self._hand_over()
         self._thread.start()
 
     def submit(self, write: Write) -> None:
-        """Queue a write. Returns at once."""
-        self._queue.put(write)
+        """Queue a write. Returns at once; the thread hears of all of a turn together."""
+        if not self._turn and self._loop is not None:
+            self._loop.call_soon(self._hand_over)
+        self._turn.append(write)
+
+    def _hand_over(self) -> None:
+        if self._turn:
+            turn, self._turn = self._turn, []
+            self._queue.put(turn)
 
     def allow_compaction(self, revision: int) -> None:
         """Nobody needs what led up to the revision; it may be compacted when convenient."""
@@ -97,10 +110,12 @@ class Writer:
 
     def compact(self, revision: int) -> None:
         """Compact now; Compacted reports it."""
+        self._hand_over()
         self._queue.put(revision)
 
     def stop(self) -> None:
         """Write what is queued, then end; Stopped reports it."""
+        self._hand_over()
         self._stopping = True
         self._queue.put(None)
 
@@ -109,8 +124,8 @@ class Writer:
     def _run(self) -> None:
         error: StoreError | InternalError | None = InternalError("the writer ended unexpectedly")
         try:
-            while not (self._stopping and self._queue.empty()):
-                if self._queue.empty() and self._tidy():
+            while not (self._stopping and self._idle()):
+                if self._idle() and self._tidy():
                     continue
                 batch = self._take()
                 if batch:
@@ -124,24 +139,31 @@ class Writer:
             # exception that nobody caught is shown by threading's hook.
             self._tell(Stopped(error))
 
+    def _idle(self) -> bool:
+        return not self._backlog and self._queue.empty()
+
     def _take(self) -> list[Write]:
         """Wait for work, and take all there is, within bounds."""
+        if not self._backlog:
+            self._receive()
+        while not self._queue.empty() and len(self._backlog) < BATCH_ROWS_MAX:
+            self._receive()
         batch: list[Write] = []
         size = 0
-        wait = True
-        while wait or (not self._queue.empty() and len(batch) < BATCH_ROWS_MAX):
-            item = self._queue.get()
-            wait = False
-            if isinstance(item, Write):
-                if item.epoch > self._failed_epoch:
-                    batch.append(item)
-                    size += len(item.row[3] or b"")
-                if size >= BATCH_BYTES_MAX:
-                    break
-            elif item is not None:
-                self._wanted = max(item, self._wanted or 0)
-                self._resting = False
+        while self._backlog and len(batch) < BATCH_ROWS_MAX and size < BATCH_BYTES_MAX:
+            write = self._backlog.popleft()
+            if write.epoch > self._failed_epoch:
+                batch.append(write)
+                size += len(write.row[3] or b"")
         return batch
+
+    def _receive(self) -> None:
+        item = self._queue.get()
+        if isinstance(item, list):
+            self._backlog.extend(item)
+        elif item is not None:
+            self._wanted = max(item, self._wanted or 0)
+            self._resting = False
 
     def _commit(self, batch: list[Write]) -> None:
         try:

@@ -37,10 +37,15 @@ class Desk:
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.writer.submit(Write(put_row(record, 1, 0), record, future, epoch))
 
+    def end_turn(self) -> None:
+        """What the loop does after every turn; a test that keeps it from doing so must itself."""
+        self.writer._hand_over()
+
     def hold(self) -> None:
         """Let the thread begin a commit, and keep it there."""
         self.log.gate.clear()
         self.submit(0)
+        self.end_turn()
         self.log.entered.acquire()
 
 
@@ -164,6 +169,7 @@ def test_writes_go_on_between_the_steps_of_compaction() -> None:
         desk.hold()
         desk.writer.compact(35)
         desk.submit(1)
+        desk.end_turn()
         desk.log.gate.set()
         reports = [await desk.reports.get() for _ in range(3)]
         assert [type(report) for report in reports] == [Committed, Committed, Compacted]
@@ -241,3 +247,14 @@ def test_a_loop_that_is_gone_ends_the_thread() -> None:
     desk[0].writer._thread.join()
     assert len(desk[0].log.rows) == 1
     assert desk[0].log.closed
+
+
+def test_the_thread_hears_of_a_turn_of_the_loop_as_a_whole() -> None:
+    async def steps(desk: Desk) -> None:
+        for revision in range(1, 4):
+            desk.submit(revision)
+        report = await desk.reports.get()
+        assert isinstance(report, Committed)
+        assert [write.revision for write in report.writes] == [1, 2, 3]
+
+    with_desk(steps)
