@@ -1,7 +1,8 @@
 """A pod with a device, through the failure of both device and node: python lifetime.py.
 
-Starts an API server and a node of its own in a temporary directory, and ends both. What is said is
-what was seen: every line waits for the API to show it. Exits with 1 if anything is otherwise.
+Starts an API server, a scheduler, controllers and a node of its own in a temporary directory, and
+ends them. What is said is what was seen: every line waits for the API to show it. Exits with 1 if
+anything is otherwise.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from pathlib import Path
 from typing import TypeVar
 
 import yaml
-from schedule import schedule
 
 from dray.api.codec import decode_builtins
 from dray.api.core import Pod
@@ -64,6 +64,8 @@ class Walk:
         stack.callback(self.kill_containers)
         server = Process(folder, "server", "--data-dir", str(folder / "server"), "--port", "0")
         stack.callback(server.end)
+        for part in ("scheduler", "controllers"):
+            stack.callback(Process(folder, part, "--kubeconfig", str(self._kubeconfig)).end)
         self.node = self.start_node()
         stack.callback(self.stop_node)
         config, clock = load_kubeconfig(self._kubeconfig), SystemClock()
@@ -169,6 +171,12 @@ def health(pod: Pod) -> str:
     return ""
 
 
+def given(claim: ResourceClaim) -> list[str]:
+    allocation = claim.status.allocation
+    results = allocation.devices.results if allocation is not None else None
+    return [f"{each.pool}/{each.device}" for each in results or ()]
+
+
 def taints(each: ResourceSlice) -> list[str]:
     return [
         f"{device.name}: {taint.key}={taint.value or ''}:{taint.effect}"
@@ -190,7 +198,10 @@ async def walk(steps: Walk) -> bool:
     await client.create(read("class.yaml", DeviceClass))
     await client.create(read("claim.yaml", ResourceClaim))
     await client.create(read("pod.yaml", Pod))
-    say("a scheduler, played by schedule.py", "; ".join(await schedule(client, "train")))
+    claim = await steps.until(ResourceClaim, "one-gpu", given)
+    bound = await steps.until(Pod, "train", lambda pod: pod.spec.node_name)
+    devices = ", ".join(given(claim))
+    say("the scheduler gives the pod", f"{devices} and a place on {bound.spec.node_name}")
     await steps.until(Pod, "train", is_ready)
     before = steps.only_container()
     say("the pod runs, as a process of this machine", f"pid {before}")
