@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import shutil
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -145,7 +148,7 @@ async def _end_leftovers(root: Path, clock: Clock) -> None:
     from dray.cli.node_parts import cdi_directory, open_runtime  # noqa: PLC0415
 
     try:
-        with lock_root(root):
+        with lock_root(root), _starting_quietly():
             cdi = cdi_directory(None, "process", root)
             async with open_runtime("process", root, cdi, "", clock, SystemEntropy()) as runtime:
                 count = await end_containers(runtime, (), clock)
@@ -153,6 +156,21 @@ async def _end_leftovers(root: Path, clock: Clock) -> None:
         raise CommandError(str(error)) from error
     if count:
         click.echo(f"ended {count} containers of node {root.name}, which had gone on running")
+
+
+@contextmanager
+def _starting_quietly() -> Iterator[None]:
+    """What a runtime warns of when it starts is for whoever runs pods, and none will be.
+
+    That a container cannot be ended is said elsewhere, and still is.
+    """
+    runtimes = logging.getLogger("dray.agent.runtimes")
+    level = runtimes.level
+    runtimes.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        runtimes.setLevel(level)
 
 
 def _remove(path: Path) -> None:

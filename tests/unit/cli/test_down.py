@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import subprocess
 import sys
@@ -154,3 +155,23 @@ def test_a_directory_of_something_else_is_left_alone(tmp_path: Path) -> None:
     assert result.exit_code == 0
     assert "nothing to delete" in result.output
     assert (tmp_path / "kubeconfig").exists()
+
+
+def test_what_only_those_who_run_pods_want_to_know_is_not_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    logger = logging.getLogger("dray.agent.runtimes.process.cgroups")
+    asked = []
+
+    def warn(root: Path) -> None:
+        asked.append(root)
+        logger.warning("limits of cpu are not kept: no such controllers")
+
+    monkeypatch.setattr("dray.agent.runtimes.process.runtime.find_cgroups", warn)
+    kept(tmp_path)
+    (tmp_path / "nodes" / "node-1" / "runtime").mkdir()
+    result = run("--data-dir", tmp_path, "--delete-data")
+    assert result.exit_code == 0, result.output
+    assert asked
+    assert not caplog.records
+    assert logger.isEnabledFor(logging.WARNING), "for the others"
