@@ -36,6 +36,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.node import cpu_seconds, resident_mb, server
+from dray.agent.garbage import keep_what_is_there
 from dray.api.core import (
     Container,
     Node,
@@ -323,9 +324,7 @@ async def control(kubeconfig: Path) -> None:
     tasks = [asyncio.ensure_future(part.run()) for part in (informers, controllers, scheduler)]
     await scheduler.ready()
     await controllers.ready()
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 100)
+    keep_what_is_there()
     print("ready", flush=True)
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)

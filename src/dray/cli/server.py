@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import signal
 from collections.abc import Callable
@@ -13,6 +12,7 @@ from typing import Any, Final
 import click
 
 import dray
+from dray.agent.garbage import keep_what_is_there
 from dray.cli.errors import CommandError
 from dray.cli.gates import feature_gates_option, parse_gates
 from dray.cli.operations import operations_options, parse_operations
@@ -153,10 +153,7 @@ async def _serve(data_dir: Path, settings: Settings, kubeconfig: Path) -> None:
                 authority=server.authority.certificate,
                 credentials=server.authority.client_certificate("dray-admin", [SYSTEM_MASTERS]),
             )
-            # What is there by now stays: to look for garbage among it, again and again, would hold
-            # up every request under way for tens of milliseconds.
-            gc.collect()
-            gc.freeze()
+            keep_what_is_there()
             click.echo(f"dray server ready at {server.url}, kubeconfig {kubeconfig}")
             await stop.wait()
         finally:
