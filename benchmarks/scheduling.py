@@ -365,7 +365,15 @@ def children() -> list[int]:
 async def loaded(kubeconfig: Path) -> AsyncIterator[tuple[Client, Load]]:
     clock, entropy = SystemClock(), SystemEntropy()
     client = connect(load_kubeconfig(kubeconfig), clock=clock)
-    informer = Informer(client, Pod, clock=clock, entropy=entropy, namespace=NAMESPACE)
+    # Who only wants to know when pods have nodes asks for those.
+    informer = Informer(
+        client,
+        Pod,
+        clock=clock,
+        entropy=entropy,
+        namespace=NAMESPACE,
+        field_selector="spec.nodeName!=",
+    )
     watching = asyncio.ensure_future(informer.run())
     await informer.synced()
     try:

@@ -193,7 +193,10 @@ def _live(kubeconfigs: tuple[Path, ...], context: str) -> BinaryIO:
         config = load_kubeconfig(*kubeconfigs, context=context)
         return io.BytesIO(asyncio.run(fetch()))
     except ConfigurationError as error:
-        raise CommandError(f"{error}; or pass a dump with -f: {HOW_TO_DUMP}") from error
+        raise CommandError(
+            f"{error}; dray up writes a kubeconfig into its data directory (dray status says "
+            f"where); or pass a dump with -f: {HOW_TO_DUMP}"
+        ) from error
     except (APIError, TransportError) as error:
         raise CommandError(f"the cluster cannot be asked: {error}") from error
 

@@ -105,11 +105,11 @@ class _Program(click.Group):
 @click.group(
     cls=_Program,
     epilog=examples(
+        "dray up",
+        "dray explain pod/train",
         "dray validate -f claim.yaml",
-        "kubectl get resourceslices -o yaml | dray validate -f -",
         "dray cel 'device.driver == \"gpu.example.com\"' --slices slices.yaml",
-        "dray explain pod/train -n ml -f dump.json",
-        "dray server --data-dir /var/lib/dray",
+        "dray new driver gpu.example.com",
     ),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )

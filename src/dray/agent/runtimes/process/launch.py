@@ -165,7 +165,8 @@ def _command(config: ContainerConfig) -> list[str] | None:
         return None
     raise _refused(
         f"container {config.name} has no command: images are not pulled on this node, so what "
-        f"{config.image} would run is not known"
+        f"{config.image} would run is not known; set its command (kubectl: --command -- ...), or "
+        f"have a container runtime run pods (--runtime cri)"
     )
 
 
