@@ -49,6 +49,7 @@ interop: venv ## Compare the server with a real one, and drive it with real clie
 	$(BIN)/python -m tests.interop.kubelet
 	$(BIN)/python -m tests.interop.go_driver
 	$(BIN)/python -m tests.interop.client
+	$(BIN)/python -m tests.interop.scheduling
 	$(BIN)/python -m tests.interop.examples
 
 durability: venv ## Kill, cut off and corrupt stores many times over

@@ -33,6 +33,7 @@ USERS = {
     "admin": ("system:masters",),
     "alice": (),
     "system:node:n1": ("system:nodes",),
+    "system:kube-scheduler": (),
 }
 
 RUNTIME_CONFIG = ",".join(
