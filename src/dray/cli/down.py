@@ -18,6 +18,7 @@ from dray.cli.data_directory import data_directory_option
 from dray.cli.embedded.instance import FILE_NAME, Hold, Instance, find_instance
 from dray.cli.embedded.layout import (
     DATABASE,
+    FLEET,
     KEEP_PODS_SIGNAL,
     KUBECONFIG,
     NODES_DIRECTORY,
@@ -36,7 +37,15 @@ WAIT_SECONDS: Final = 60.0
 LOOK_SECONDS: Final = 0.05
 
 # Everything that a cluster keeps; what else is in the directory is somebody else's.
-KEPT: Final = (f"{DATABASE}*", SECRETS, NODES_DIRECTORY, KUBECONFIG, ".readiness*", FILE_NAME)
+KEPT: Final = (
+    f"{DATABASE}*",
+    SECRETS,
+    NODES_DIRECTORY,
+    KUBECONFIG,
+    FLEET,
+    ".readiness*",
+    FILE_NAME,
+)
 
 
 @click.command(

@@ -11,6 +11,7 @@ import click
 from dray.cli.data_directory import data_directory_option
 from dray.cli.embedded.cluster import ClusterSettings, run_cluster
 from dray.cli.embedded.instance import Instance
+from dray.cli.embedded.kept_fleet import find_fleet
 from dray.cli.embedded.layout import KUBECONFIG, SECRETS
 from dray.cli.embedded.plan import plan_nodes
 from dray.cli.embedded.process_age import process_seconds
@@ -71,7 +72,8 @@ NODES_MAX: Final = 10_000
 @click.option(
     "--fleet",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="A file that says which nodes there are, and with which devices.",
+    help="A file that says which nodes there are, and with which devices.  "
+    "[default: that of the last start, unless --nodes or --driver is given]",
 )
 @click.option(
     "--driver",
@@ -144,6 +146,8 @@ def command(
     """
     data_directory = data_directory.absolute()
     gates = parse_gates(feature_gates)
+    if fleet is None and nodes is None and not drivers:
+        fleet = _fleet_of_last_start(data_directory)
     try:
         settings = ClusterSettings(
             data_directory=data_directory,
@@ -159,6 +163,7 @@ def command(
                 operations=parse_operations(data_directory=data_directory, **operations),
             ),
             nodes=plan_nodes(count=nodes, fleet=fleet, drivers=drivers, runtime=runtime),
+            fleet=fleet,
             cri_endpoint=cri_endpoint,
             keep_pods=keep_pods,
         )
@@ -171,6 +176,14 @@ def command(
         if problem is None:
             raise
         raise CommandError(str(problem)) from group
+
+
+def _fleet_of_last_start(data_directory: Path) -> Path | None:
+    found = find_fleet(data_directory)
+    if found is not None:
+        # Standard output begins with where the cluster is.
+        click.echo(f"fleet of the last start: {found}", err=True)
+    return found
 
 
 def _hush(level: str) -> None:

@@ -125,7 +125,14 @@ def test_pods_cannot_outlive_their_data(tmp_path: Path) -> None:
 
 
 def kept(directory: Path) -> None:
-    for name in ("dray.db", "dray.db-wal", "dray.db.lock", "kubeconfig", "pki/ca.key"):
+    for name in (
+        "dray.db",
+        "dray.db-wal",
+        "dray.db.lock",
+        "kubeconfig",
+        "up.fleet.yaml",
+        "pki/ca.key",
+    ):
         path = directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("x")

@@ -13,7 +13,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from dray.cli import up as module
+from dray.cli.embedded.cluster import ClusterSettings
 from dray.cli.embedded.instance import Hold, Instance
+from dray.cli.embedded.kept_fleet import keep_fleet
 from dray.cli.up import TALKATIVE, command
 from dray.clock import SystemClock
 from dray.errors import ConfigurationError
@@ -80,6 +82,52 @@ def test_what_makes_no_sense_is_said_in_a_line(
     assert result.exit_code == 2, result.output
     assert told in result.output
     assert "Traceback" not in result.output
+
+
+FLEET = "nodes: [{name: a, runtime: memory}, {name: b, runtime: memory}]"
+
+
+def planned(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> tuple[list[str], Result]:
+    """Which nodes a start has."""
+    names: list[str] = []
+
+    async def start(settings: ClusterSettings, **_: object) -> None:
+        settings.data_directory.mkdir(exist_ok=True)
+        keep_fleet(settings.data_directory, settings.fleet)
+        names.extend(one.name for one in settings.nodes)
+
+    monkeypatch.setattr(module, "run_cluster", start)
+    result = run(*arguments)
+    assert result.exit_code == 0, result.output
+    return names, result
+
+
+def test_a_start_goes_on_with_the_fleet_of_the_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fleet, data = tmp_path / "fleet.yaml", tmp_path / "data"
+    fleet.write_text(FLEET)
+    first, result = planned(monkeypatch, "--data-dir", data, "--fleet", fleet)
+    assert (first, "last start" in result.output) == (["a", "b"], False)
+    fleet.unlink()
+    for _ in range(2):
+        names, result = planned(monkeypatch, "--data-dir", data)
+        assert names == ["a", "b"]
+        assert result.stderr == f"fleet of the last start: {data}/up.fleet.yaml\n"
+        assert result.stdout == ""
+
+
+@pytest.mark.parametrize("option", [("--nodes", "1"), ("--driver", "simulated")])
+def test_options_for_nodes_end_the_fleet_of_the_last_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: tuple[str, str]
+) -> None:
+    fleet, data = tmp_path / "fleet.yaml", tmp_path / "data"
+    fleet.write_text(FLEET)
+    planned(monkeypatch, "--data-dir", data, "--fleet", fleet)
+    names, result = planned(monkeypatch, "--data-dir", data, *option)
+    assert "a" not in names
+    assert "last start" not in result.output
+    assert planned(monkeypatch, "--data-dir", data)[0] == ["node-1", "node-2"]
 
 
 def test_a_second_start_is_refused_with_what_to_do(tmp_path: Path) -> None:

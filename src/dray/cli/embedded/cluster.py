@@ -19,6 +19,7 @@ import dray
 from dray.agent.garbage import keep_what_is_there
 from dray.cli.embedded.control_plane import ADMINISTRATOR, ControlPlane
 from dray.cli.embedded.instance import Hold, Instance
+from dray.cli.embedded.kept_fleet import keep_fleet
 from dray.cli.embedded.layout import DATABASE, KEEP_PODS_SIGNAL, NODES_DIRECTORY
 from dray.cli.embedded.narrator import Narrator
 from dray.cli.embedded.nodes import Nodes, StopMode
@@ -45,6 +46,7 @@ class ClusterSettings:
     kubeconfig: Path
     server: Settings
     nodes: Sequence[NodePlan]
+    fleet: Path | None = None  # the file that says so, for the next start
     cri_endpoint: str = ""
     keep_pods: bool = False
 
@@ -65,6 +67,7 @@ async def run_cluster(
         hold = await Hold.take(settings.data_directory, clock)
         stack.callback(hold.release)
         server = await _serve(stack, settings, clock, entropy)
+        keep_fleet(settings.data_directory, settings.fleet)
         parts = Parts()
         control_plane = ControlPlane(
             server, parts, clock=clock, entropy=entropy, gates=settings.server.gates

@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,9 @@ from dray.api.resource import DeviceClass, ResourceClaimTemplate, ResourceSlice
 from dray.cli.embedded import cluster as module
 from dray.cli.embedded.cluster import run_cluster
 from dray.cli.embedded.instance import Hold, Instance, find_instance
+from dray.cli.embedded.layout import FLEET
 from dray.cli.embedded.nodes import Nodes
+from dray.cli.embedded.plan import plan_nodes
 from dray.client import Client, EventType
 from dray.clock import SystemClock
 from dray.entropy import SystemEntropy
@@ -74,6 +77,19 @@ def test_a_pod_gets_its_device_and_runs(tmp_path: Path) -> None:
     run_one(settings_for(tmp_path), visit)
     assert find_instance(tmp_path) is None
     assert stat.S_IMODE((tmp_path / "kubeconfig").stat().st_mode) == 0o600
+
+
+def test_the_fleet_file_is_kept_for_the_next_start(tmp_path: Path) -> None:
+    fleet = tmp_path / "fleet.yaml"
+    fleet.write_text("nodes: [{name: a, runtime: memory}]")
+
+    async def look(client: Client, _instance: Instance) -> None:
+        assert [one.metadata.name for one in (await client.list(Node)).items] == ["a"]
+        assert (tmp_path / FLEET).read_text() == fleet.read_text()
+
+    nodes = plan_nodes(count=None, fleet=fleet, drivers=(), runtime=None)
+    run_one(replace(settings_for(tmp_path, nodes=nodes), fleet=fleet), look)
+    assert (tmp_path / FLEET).exists()
 
 
 def test_what_was_there_is_there_after_a_restart(tmp_path: Path) -> None:
