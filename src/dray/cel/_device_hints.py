@@ -25,7 +25,7 @@ from dray.cel._failing import failing_node
 from dray.cel._hint import Hint
 from dray.cel._nodes import Call, Node, Select
 from dray.cel._readings import look, reference_of, show
-from dray.cel._references import MAPS_BY_DOMAIN, Reference
+from dray.cel._references import MAPS_BY_DOMAIN, Reference, only_asked_for
 from dray.cel._requirements import requirement
 from dray.cel._retyping import literals, retyped
 from dray.cel._rewrites import (
@@ -71,10 +71,16 @@ _MEMBERS_IN_SLICES: Final = ("string", "int", "bool", "version", "value", "strin
 
 
 def absent(selector: Selector, vocabulary: Vocabulary) -> tuple[Reference, ...]:
-    """What the selector reads and no device has, also what is covered by something wider."""
+    """What the selector reads and no device has, also what is covered by something wider.
+
+    Not what it only asks the presence of: that no device has it is an answer, too.
+    """
     if not vocabulary.device_count:
         return ()
+    checked = selector.compilation.checked
+    assert checked is not None
     read = {*selector.references}.union(*(one.references for one in conjuncts(selector)))
+    read -= only_asked_for(checked)
     return tuple(
         one for one in sorted(read, key=str) if one.name is not None and one not in vocabulary
     )

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, Self, TypeAlias
 
 from dray.cel._builder import INDEX, OPTIONAL_INDEX, OPTIONAL_SELECT
 from dray.cel._environment import DEVICE_VARIABLE
@@ -33,7 +33,7 @@ from dray.cel._nodes import (
 )
 from dray.cel._trampoline import Steps, done, run
 
-__all__ = ["MAPS_BY_DOMAIN", "Reference", "references"]
+__all__ = ["MAPS_BY_DOMAIN", "Reference", "only_asked_for", "references"]
 
 MAPS_BY_DOMAIN: Final = ("attributes", "capacity")
 
@@ -80,29 +80,41 @@ _DEPTH_MAX: Final = 3
 
 def references(checked: CheckedExpression) -> frozenset[Reference]:
     """Everything the expression may read of a device."""
-    finder = _Finder()
-    path = run(finder.visit(checked.root))
-    finder.read(path)
-    found = finder.found
+    found = _Finder.of(checked).found
     return frozenset(
         one for one in found if not any(other.covers(one) and other != one for other in found)
     )
 
 
+def only_asked_for(checked: CheckedExpression) -> frozenset[Reference]:
+    """What the expression asks the presence of, with `in` or `has`, and never the value."""
+    finder = _Finder.of(checked)
+    return frozenset(finder.asked_for - finder.valued)
+
+
 class _Finder:
     def __init__(self) -> None:
-        self.found: set[Reference] = set()
+        self.asked_for: set[Reference] = set()
+        self.valued: set[Reference] = set()
         self._locals: list[tuple[str, _Path]] = []
+
+    @classmethod
+    def of(cls, checked: CheckedExpression) -> Self:
+        finder = cls()
+        finder.read(run(finder.visit(checked.root)))
+        return finder
+
+    @property
+    def found(self) -> set[Reference]:
+        return self.asked_for | self.valued
 
     def read(self, path: _Path) -> None:
         """The value at a path is used for something else than being selected from."""
-        if path is None:
-            return
-        if path:
-            self.found.add(Reference(*path))
-            return
-        for field in (*MAPS_BY_DOMAIN, "driver", "allowMultipleAllocations"):
-            self.found.add(Reference(field))
+        self.valued.update(_places(path))
+
+    def ask_for(self, path: _Path) -> None:
+        """Whether there is something at a path is used, and nothing else of it."""
+        self.asked_for.update(_places(path))
 
     def visit(self, node: Node) -> Steps[_Path]:
         match node:
@@ -147,7 +159,7 @@ class _Finder:
         path: _Path = yield self.visit(node.operand)
         longer = _extended(path, node.field)
         if node.test_only:
-            self.read(longer)
+            self.ask_for(longer)
             return None
         return longer
 
@@ -165,7 +177,10 @@ class _Finder:
         member, container = node.arguments
         path: _Path = yield self.visit(container)
         if isinstance(member, Literal) and isinstance(member.value, str) and path is not None:
-            self.read(_extended(path, member.value) if len(path) < _DEPTH_MAX else path)
+            if len(path) < _DEPTH_MAX:
+                self.ask_for(_extended(path, member.value))
+            else:
+                self.read(path)
             return None
         self.read((yield self.visit(member)))
         self.read(path)
@@ -193,6 +208,14 @@ def _loop_variables(node: Comprehension) -> Iterator[str]:
     yield node.variable
     if node.second_variable is not None:
         yield node.second_variable
+
+
+def _places(path: _Path) -> Iterator[Reference]:
+    if path:
+        yield Reference(*path)
+    elif path is not None:
+        for field in (*MAPS_BY_DOMAIN, "driver", "allowMultipleAllocations"):
+            yield Reference(field)
 
 
 def _extended(path: _Path, key: str) -> _Path:

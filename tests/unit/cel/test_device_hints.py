@@ -350,6 +350,17 @@ def test_a_selector_that_fits_needs_no_hint() -> None:
     assert said_of(f"{A}.model == 'A100' && {A}.cores > 4.5", GPU, NIC) == []
 
 
+@pytest.mark.parametrize("asked", [f"!('zzz' in {A})", f"!has({A}.zzz)", f"!has({A}.modle)"])
+def test_a_name_whose_absence_is_an_answer_is_not_called_wrong(asked: str) -> None:
+    assert said_of(f"device.driver == '{D}' && {asked}", GPU, NIC) == []
+    bound = f"cel.bind(a, {A}, {asked.replace(A, 'a')} && a.model == 'A100')"
+    assert said_of(bound, GPU) == []
+
+
+def test_a_name_whose_value_is_read_is_called_wrong_also_behind_a_guard() -> None:
+    assert said_of(f"has({A}.modle) && {A}.modle == 'A100'", GPU) == [f"did you mean {A}.model?"]
+
+
 def test_names_that_no_device_has_are_known() -> None:
     chosen = selector(f"{A}.model == 'x' && {A}.nope == 1")
     assert [str(one) for one in absent_references(chosen, [GPU, NIC])] == [f"{A}.nope"]

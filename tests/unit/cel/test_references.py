@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from dray.cel import Environment, compile_selector
-from dray.cel._references import Reference, references
+from dray.cel._references import Reference, only_asked_for, references
 
 STORED = Environment(stored=True)
 
@@ -74,3 +74,19 @@ def test_a_whole_covers_its_parts() -> None:
     assert Reference("attributes", "d").covers(Reference("attributes", "d", "x"))
     assert not Reference("attributes", "d").covers(Reference("capacity", "d", "x"))
     assert not Reference("attributes", "d", "x").covers(Reference("attributes", "d"))
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ('!("x" in device.attributes["d"])', ['device.attributes["d"].x']),
+        ("has(device.attributes.d.x)", ['device.attributes["d"].x']),
+        ('has(device.attributes.d.x) && device.attributes["d"].x == 1', []),
+        ('device.attributes["d"].?x.orValue(1) == 1', []),
+        ('"a" in device.attributes["d"].x', []),
+    ],
+)
+def test_presence_and_value_are_told_apart(text: str, places: list[str]) -> None:
+    compilation = compile_selector(text, STORED)
+    assert compilation.checked is not None, compilation.error
+    assert sorted(map(str, only_asked_for(compilation.checked))) == places
