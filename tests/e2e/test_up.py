@@ -164,6 +164,7 @@ def test_pods_run_with_devices_survive_a_crash_and_end_with_the_cluster() -> Non
             process.wait()
         assert alive(first), "pods go on without their cluster"
         assert dray("status", "--data-dir", data).returncode == 3
+        assert "1 container of its pods goes on running" in dray("down", "--data-dir", data).stdout
         with up(data) as process:
             ask(kubeconfig, runs)
             assert alive(first), "the next start takes them over"

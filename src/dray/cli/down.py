@@ -88,12 +88,30 @@ async def _down(
     found = find_instance(directory)
     if found is None:
         click.echo(f"nothing to stop: dray up does not run in {directory}")
+        if not delete_data:
+            _tell_of_leftovers(directory)
     else:
         await _stop(directory, found, keep_pods, seconds, clock)
     if delete_data:
         await _delete(directory, clock)
     elif found is not None:
         click.echo(f"data stays in {directory}; dray up goes on from there")
+
+
+def _tell_of_leftovers(directory: Path) -> None:
+    """Say what pods of a cluster still run that was killed, or was to leave them running."""
+    # Only those who have nothing to stop need it.
+    from dray.agent.runtimes.process.survivors import count_survivors  # noqa: PLC0415
+
+    count = sum(map(count_survivors, (directory / NODES_DIRECTORY).glob("*/runtime")))
+    if count:
+        what = (
+            "1 container of its pods goes" if count == 1 else f"{count} containers of its pods go"
+        )
+        click.echo(
+            f"{what} on running: `dray up --data-dir {directory}` takes over what runs, "
+            f"`dray down --data-dir {directory} --delete-data` ends it and deletes all data"
+        )
 
 
 async def _stop(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import subprocess
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from dray.agent.runtimes.process.shim.identity import identify
 from dray.cli.down import command
 from dray.cli.embedded.instance import FILE_NAME, find_instance
 
@@ -85,6 +87,27 @@ def test_nothing_to_stop_is_no_failure(tmp_path: Path) -> None:
     result = run("--data-dir", tmp_path / "nowhere")
     assert result.exit_code == 0
     assert result.output == f"nothing to stop: dray up does not run in {tmp_path}/nowhere\n"
+
+
+@pytest.mark.parametrize(
+    ("count", "told"), [(1, "1 container of its pods goes"), (3, "3 containers")]
+)
+def test_what_outlived_its_cluster_is_told_of_with_what_to_do(
+    tmp_path: Path, count: int, told: str
+) -> None:
+    me = identify(os.getpid())
+    assert me is not None
+    for number in range(count):
+        container = tmp_path / f"nodes/node-{number}/runtime/containers/c"
+        container.mkdir(parents=True)
+        (container / "supervisor.json").write_text(json.dumps({"supervisor": me.as_json()}))
+    result = run("--data-dir", tmp_path)
+    assert result.exit_code == 0
+    nothing, leftovers = result.output.splitlines()
+    assert nothing.startswith("nothing to stop")
+    assert leftovers.startswith(told)
+    assert f"`dray up --data-dir {tmp_path}` takes over" in leftovers
+    assert f"`dray down --data-dir {tmp_path} --delete-data` ends it" in leftovers
 
 
 @pytest.mark.slow
