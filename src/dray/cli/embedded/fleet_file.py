@@ -144,7 +144,9 @@ def read_fleet_file(text: str, *, source: str = "fleet") -> FleetFile | Fleet:
     try:
         plain: Any = yaml.safe_load(text)
     except yaml.YAMLError as error:
-        raise ConfigurationError(f"{source}: not YAML: {error}") from error
+        raise ConfigurationError(f"{source}: {_not_yaml(error)}") from error
+    if plain is None:
+        raise ConfigurationError(f"{source}: is empty")
     if not _names_nodes(plain):
         return read_fleet(text, source=source)
     try:
@@ -160,11 +162,20 @@ def load_fleet_file(path: Path) -> FleetFile | Fleet:
     try:
         with path.open(encoding="utf-8") as file:
             text = file.read(FILE_BYTES_MAX + 1)
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise ConfigurationError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
         raise ConfigurationError(f"{path}: cannot be read: {error}") from error
     if len(text) > FILE_BYTES_MAX:
         raise ConfigurationError(f"{path}: larger than {FILE_BYTES_MAX} bytes")
     return read_fleet_file(text, source=str(path))
+
+
+def _not_yaml(error: yaml.YAMLError) -> str:
+    """What is wrong in one line, and where: the parser's own words take five."""
+    if isinstance(error, yaml.MarkedYAMLError) and (mark := error.problem_mark) is not None:
+        return f"line {mark.line + 1}, column {mark.column + 1}: not YAML: {error.problem}"
+    return f"not YAML: {str(error).splitlines()[0]}"
 
 
 def _names_nodes(plain: Any) -> bool:

@@ -69,7 +69,13 @@ def test_a_file_of_the_simulated_driver_is_one_too() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        pytest.param("nodes: [", "f.yaml: not YAML", id="yaml"),
+        pytest.param(
+            "nodes:\n- {name: a\n",
+            "f.yaml: line 3, column 1: not YAML: expected ',' or '}', but got '<stream end>'",
+            id="yaml",
+        ),
+        pytest.param("a: \x01", "f.yaml: not YAML: unacceptable character #x0001", id="bytes"),
+        pytest.param("# nothing\n", "f.yaml: is empty", id="empty"),
         pytest.param(
             "nodes: [{name: a, cout: 2}]", "unknown field `cout` - at `$.nodes[0]`", id="typo"
         ),
@@ -108,6 +114,7 @@ def test_what_cannot_be_is_refused_with_file_place_and_rule(text: str, told: str
         read_fleet_file(text, source="f.yaml")
     assert str(refusal.value).startswith("f.yaml: ")
     assert told in str(refusal.value)
+    assert "\n" not in str(refusal.value)
 
 
 def test_there_are_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,5 +127,12 @@ def test_there_are_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(fleet_file, "FILE_BYTES_MAX", 10)
     with pytest.raises(ConfigurationError, match="larger than 10 bytes"):
         load_fleet_file(file)
-    with pytest.raises(ConfigurationError, match="cannot be read"):
+
+
+def test_a_file_that_cannot_be_read_is_named_once(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError) as refusal:
         load_fleet_file(tmp_path / "none")
+    assert str(refusal.value) == f"{tmp_path}/none: cannot be read: No such file or directory"
+    (tmp_path / "binary").write_bytes(b"\xff\xfe")
+    with pytest.raises(ConfigurationError, match="binary: cannot be read: 'utf-8' codec"):
+        load_fleet_file(tmp_path / "binary")
