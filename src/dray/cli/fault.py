@@ -8,7 +8,9 @@ from typing import Any, Final
 
 import click
 
+from dray.cli.data_directory import DEFAULT
 from dray.cli.drivers import DEFAULT_ROOT
+from dray.cli.embedded.layout import NODES_DIRECTORY
 from dray.cli.errors import CommandError
 from dray.cli.output import examples, printable
 from dray.clock import SystemClock, within
@@ -22,14 +24,18 @@ __all__ = ["command", "inject", "recover", "show"]
 
 # The driver answers from memory; one that takes longer is stopped in a debugger.
 ANSWER_SECONDS: Final = 10.0
-CHECK_WHERE: Final = "; check --root-dir and --driver, which say where it listens"
+CHECK_WHERE: Final = (
+    "; check --root-dir and --driver, which say where it listens. Nodes of `dray up` have "
+    f"--root-dir DATA_DIR/{NODES_DIRECTORY}/NODE, such as {DEFAULT}/{NODES_DIRECTORY}/node-1"
+)
 
 _root_option = click.option(
     "--root-dir",
     type=click.Path(file_okay=False, path_type=Path),
     default=DEFAULT_ROOT,
     show_default=True,
-    help="The node's directory, as given to dray node; a kubelet's is /var/lib/kubelet.",
+    help="The node's directory, as given to dray node; of dray up it is DATA_DIR/nodes/NODE, and a "
+    "kubelet's is /var/lib/kubelet.",
 )
 _driver_option = click.option(
     "--driver",
@@ -53,8 +59,9 @@ _driver_option = click.option(
 def command() -> None:
     """Tell a simulated driver that runs on this machine what is wrong with its devices.
 
-    Drivers started by `dray node --driver simulated`, or as `python -m dray.drivers.simulated`,
-    listen beside their own socket. Nodes of `dray node --nodes` keep no files, and do not.
+    Drivers started by `dray up`, by `dray node --driver simulated`, or as
+    `python -m dray.drivers.simulated`, listen beside their own socket. Nodes that are simulated
+    themselves, with `--nodes`, keep no files, and do not.
     """
 
 

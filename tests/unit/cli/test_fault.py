@@ -130,6 +130,8 @@ def test_a_driver_that_does_not_run_is_said_so(tmp_path: Path) -> None:
     assert result.exit_code == 2
     assert f"no simulated driver answers at {tmp_path}/plugins/gpu.simulated.dev" in result.output
     assert "check --root-dir and --driver" in result.output
+    assert "Nodes of `dray up` have --root-dir DATA_DIR/nodes/NODE" in result.output
+    assert "such as ~/.local/share/dray/nodes/node-1" in result.output
 
 
 def test_a_driver_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
