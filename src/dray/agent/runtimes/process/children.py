@@ -10,10 +10,21 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
+import warnings
 from collections.abc import Sequence
 from typing import Final
 
 __all__ = ["Child", "spawn"]
+
+
+class _Process(subprocess.Popen[bytes]):
+    """One that may outlive whoever started it, as containers outlive their agent."""
+
+    def __del__(self) -> None:
+        # What is forgotten while it runs is waited for by whoever starts the next; no need to warn.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)
+            super().__del__()
 
 
 class Child:
@@ -53,7 +64,7 @@ def spawn(
     pass_fds: Sequence[int] = (),
 ) -> Child:
     """Start a program in the root directory, without any environment. Raises OSError."""
-    process = subprocess.Popen(  # noqa: S603 - the supervisor, not what a pod asks for
+    process = _Process(
         command, stdin=stdin, stdout=stdout, stderr=stderr, cwd="/", env={}, pass_fds=pass_fds
     )
     return Child(process)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -77,3 +79,15 @@ def test_what_is_passed_on_is_open() -> None:
 def test_a_program_that_is_not_there_is_refused() -> None:
     with pytest.raises(FileNotFoundError):
         spawn(("/nonexistent",), stderr=subprocess.DEVNULL)
+
+
+def test_one_that_outlives_who_started_it_is_nothing_to_warn_of() -> None:
+    child = spawn(["/bin/sleep", "1000"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    pid = child.pid
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        del child
+        gc.collect()
+    assert not [each for each in said if str(pid) in str(each.message)]
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
