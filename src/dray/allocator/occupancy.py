@@ -9,7 +9,7 @@ Upstream counterpart: AllocatedState in dynamic-resource-allocation/structured.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
@@ -111,6 +111,30 @@ class Occupancy:
         """How many devices are in use."""
         return sum(map(len, self._pools.values()))
 
+    def without(
+        self, holders: Collection[str], devices: Collection[DeviceID], pools: Iterable[PoolID]
+    ) -> Occupancy:
+        """What is in use in these pools if holders give back what they have, and devices go too.
+
+        The answer is for reading: it does not know which claim holds what.
+        """
+        left = Occupancy()
+        for pool in pools:
+            staying = {
+                name: usage.copy()
+                for name, usage in self.pool(pool).items()
+                if DeviceID(*pool, name) not in devices
+                and not (usage.holders and all(one in holders for one in usage.holders))
+            }
+            if staying:
+                left._pools[pool] = staying
+        for holder in holders:
+            held = self._held.get(holder)
+            results = held.results if held is not None else ()
+            shared = [r for r in results if r.device in left.pool(PoolID(r.driver, r.pool))]
+            left._count(holder, shared, -1)
+        return left
+
     # Changing ----------------------------------------------------------------------------------
 
     def add(self, claim: ResourceClaim) -> frozenset[PoolID]:
@@ -161,7 +185,7 @@ class Occupancy:
         return self._count(name, held.results, -1) if held is not None else frozenset()
 
     def _count(
-        self, holder: str, results: tuple[DeviceRequestAllocationResult, ...], sign: int
+        self, holder: str, results: Iterable[DeviceRequestAllocationResult], sign: int
     ) -> frozenset[PoolID]:
         touched = set()
         for result in results:

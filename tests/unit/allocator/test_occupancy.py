@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dray.allocator.occupancy import UNUSED, Occupancy, PoolID
+from dray.allocator.requests import claim_key
 from dray.api.resource import (
     AllocationResult,
     DeviceAllocationResult,
@@ -195,3 +196,21 @@ def test_claims_that_came_and_went_were_never_there(
     fresh = Occupancy.of(one for one in claims if one not in gone)
     assert state(occupancy) == state(fresh)
     assert len(occupancy) == len(fresh)
+
+
+@given(CLAIMS, st.data())
+def test_what_is_in_use_without_some_claims_is_what_the_others_hold(
+    claims: list[ResourceClaim], data: st.DataObject
+) -> None:
+    gone = [one for one in claims if data.draw(st.booleans())]
+    occupancy = Occupancy.of(claims)
+    before = state(occupancy)
+    left = occupancy.without({claim_key(one) for one in gone}, (), [HERE])
+    assert state(left) == state(Occupancy.of(one for one in claims if one not in gone))
+    assert state(occupancy) == before
+
+
+def test_a_device_that_goes_is_free_whoever_holds_it() -> None:
+    occupancy = Occupancy.of([holding(result(), result(OTHER))])
+    left = occupancy.without((), [GPU], [HERE])
+    assert [left.usage(one).allocated for one in (GPU, OTHER)] == [False, True]

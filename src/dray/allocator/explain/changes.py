@@ -157,30 +157,11 @@ class Situation:
             situation = _APPLY[change.kind](situation, change)
         return situation
 
-    def occupancy(self, before: Occupancy, pools: Iterable[Pool], *, shares: bool) -> Occupancy:
-        """What is in use in these pools when what is gone is.
-
-        Of a device that several claims share it is not known who takes how much: it is given back
-        when all of them are gone, and fully taken before.
-        """
+    def occupancy(self, before: Occupancy, pools: Iterable[Pool]) -> Occupancy:
+        """What is in use in these pools when what is gone is."""
         holders = {unit.holder for unit in self.gone if unit.holder}
         devices = {device for unit in self.gone if not unit.holder for device in unit.devices}
-        after = Occupancy()
-        for pool in {pool.id for pool in pools}:
-            for name, usage in before.pool(pool).items():
-                device = DeviceID(*pool, name)
-                staying = [holder for holder in usage.holders if holder not in holders]
-                if device in devices or (usage.holders and not staying):
-                    continue
-                whole = usage.taken(consumable_capacity=shares)
-                for holder in staying if usage.whole and not usage.shared else usage.holders:
-                    if whole:
-                        after.hold(device, holder)
-                    else:
-                        after.hold_share(device, holder)
-                if usage.consumed or not usage.holders:
-                    after.consume(device, usage.consumed)
-        return after
+        return before.without(holders, devices, {pool.id for pool in pools})
 
 
 # Applying --------------------------------------------------------------------------------------

@@ -41,8 +41,9 @@ __all__ = ["Change", "ChangeKind", "Relaxation", "relaxations"]
 TRIALS_MAX: Final = 240
 """Of one node. A trial takes about a millisecond where a node has ten devices."""
 
-CONFIRMING_MAX: Final = 120
-"""Trials to see that nothing of what fits can be spared; most changes need two or three."""
+CONFIRMING_MAX: Final = 480
+"""Trials to see that nothing of what fits can be spared; most changes need two or three, but of
+claims that share a device hundreds may have to go, which takes about three times as many."""
 
 STEPS_MAX: Final = 2_000
 """Of one trial. What fits is mostly found within a hundred steps."""
@@ -119,15 +120,19 @@ class _Trials:
         self._confirming -= 1
         return self._fits(changes)
 
+    @property
+    def spent(self) -> bool:
+        """Whether an answer of no may be for want of trials."""
+        return self._left <= 0 or self._confirming <= 0 or self._steps_left <= 0
+
     def _fits(self, changes: Sequence[Change]) -> bool:
         if self._steps_left <= 0:
             return False
         allocator = self._allocator
         situation = self._situation.changed(changes)
-        shares = allocator.features.consumable_capacity
         changed = Allocator(
             allocator.inventory,
-            situation.occupancy(allocator.occupancy, self._pools, shares=shares)
+            situation.occupancy(allocator.occupancy, self._pools)
             if situation.gone
             else allocator.occupancy,
             situation.classes,
@@ -304,8 +309,9 @@ class _Relaxing:
             if self._trials.fits(free(pair)):
                 yield free(pair)
                 return
-        going = fewest(units[::-1], lambda some: self._trials.fits(free(some)))
-        yield free(going[::-1])
+        going = fewest(units[::-1], lambda some: self._trials.confirms(free(some)))
+        change = free(going[::-1])
+        yield replace(change, text=f"{change.text}; fewer may do") if self._trials.spent else change
 
     # Two changes -------------------------------------------------------------------------------
 

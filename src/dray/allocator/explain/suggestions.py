@@ -346,7 +346,8 @@ def free(units: Sequence[Unit]) -> Change:
     parts = []
     if holders:
         word = "claim" if len(holders) == 1 else "claims"
-        count = sum(len(unit.devices) for unit in units if unit.holder)
+        # Of a device that is shared each of them holds a part.
+        count = len({device for unit in units if unit.holder for device in unit.devices})
         parts.append(f"{word} {listed(holders)} ({count} device{'' if count == 1 else 's'})")
     if devices:
         parts.append(f"device{'' if len(devices) == 1 else 's'} {listed(devices)}")

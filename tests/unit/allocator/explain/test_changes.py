@@ -145,7 +145,7 @@ def pools() -> tuple[Pool, ...]:
 
 def left(before: Occupancy, *units: Unit) -> Occupancy:
     made = Change(kind=ChangeKind.FREE, text="", units=units)
-    return Situation((), {}).changed([made]).occupancy(before, pools(), shares=True)
+    return Situation((), {}).changed([made]).occupancy(before, pools())
 
 
 def test_what_a_claim_holds_is_free_when_it_is_gone() -> None:
@@ -165,7 +165,7 @@ def test_a_device_without_a_known_holder_is_given_back_alone() -> None:
     assert [now.usage(gpu(f"gpu-{n}")).allocated for n in range(2)] == [False, True]
 
 
-def test_a_shared_device_is_taken_until_all_are_gone() -> None:
+def test_shares_of_unknown_amounts_are_taken_until_all_are_gone() -> None:
     before = Occupancy()
     for holder in ("ml/a", "ml/b"):
         before.hold_share(gpu("gpu-0"), holder)

@@ -283,14 +283,44 @@ def test_a_partition_gives_back_its_counters() -> None:
     assert change.text == "free claim ml/a (1 device)"
 
 
-def test_all_that_share_a_device_have_to_go() -> None:
-    shared = device(capacity={"memory": "80Gi"}, allow_multiple_allocations=True)
+def shared_by(count: int, memory: str) -> Allocator:
+    """One device of 80Gi, shared by so many claims that take this much each."""
     in_use = Occupancy()
-    for holder in ("ml/a", "ml/b"):
-        in_use.add(_holding(holder, gpu("gpu-0").device, "40Gi"))
-    by = allocator(slice_(shared), occupancy=in_use)
-    (change,) = changes(by, claim(request(capacity={"memory": "40Gi"})), kind=ChangeKind.FREE)
-    assert [unit.holder for unit in change.units] == ["ml/a", "ml/b"]
+    for number in range(count):
+        in_use.add(_holding(f"ml/{number:03}", gpu("gpu-0").device, memory))
+    shared = device(capacity={"memory": "80Gi"}, allow_multiple_allocations=True)
+    return allocator(slice_(shared), occupancy=in_use)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "text"),
+    [
+        ("20Gi", "free claim ml/000 (1 device)"),
+        ("40Gi", "free claims ml/000, ml/001 (1 device)"),
+        ("60Gi", "free claims ml/000, ml/001, ml/002 (1 device)"),
+        ("80Gi", "free claims ml/000, ml/001 and 2 others (1 device)"),
+    ],
+)
+def test_of_claims_that_share_a_device_as_many_go_as_give_enough_back(
+    wanted: str, text: str
+) -> None:
+    wants = claim(request(capacity={"memory": wanted}))
+    change, *_ = changes(shared_by(4, "20Gi"), wants, kind=ChangeKind.FREE)
+    assert change.text == text
+
+
+def test_of_a_hundred_shares_no_more_go_than_are_needed() -> None:
+    wants = claim(request(capacity={"memory": "40Gi"}))
+    (change,) = changes(shared_by(160, "500Mi"), wants, kind=ChangeKind.FREE)
+    # 160 of them leave 1920Mi, and 79 make that 41420Mi: enough for 40960Mi.
+    assert len(change.units) == 79
+
+
+def test_where_trials_run_out_fewer_may_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "CONFIRMING_MAX", 1)
+    wants = claim(request(capacity={"memory": "60Gi"}))
+    (change,) = changes(shared_by(4, "20Gi"), wants, kind=ChangeKind.FREE)
+    assert change.text == "free claims ml/000, ml/001 and 2 others (1 device); fewer may do"
 
 
 def _holding(key: str, name: str, memory: str) -> ResourceClaim:
