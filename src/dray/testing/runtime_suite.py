@@ -94,9 +94,14 @@ class RuntimeSuite:
             log_path=f"{name}/{attempt}.log",
         )
 
+    async def have_image(self, runtime: Runtime, config: ContainerConfig) -> None:
+        """Have what a container is made from."""
+        if not await runtime.find_image(config.image):
+            await runtime.pull_image(config.image)
+
     async def start(self, runtime: Runtime, sandbox: Sandbox, config: ContainerConfig) -> str:
         """Make a container and run it."""
-        await runtime.pull_image(config.image)
+        await self.have_image(runtime, config)
         container_id = await runtime.create_container(sandbox, config)
         await runtime.start_container(container_id)
         return container_id
@@ -170,7 +175,7 @@ class RuntimeSuite:
     def test_a_container_does_not_run_before_it_is_started(self) -> None:
         async def steps(runtime: Runtime, sandbox: Sandbox) -> None:
             config = self.config()
-            await runtime.pull_image(config.image)
+            await self.have_image(runtime, config)
             container_id = await runtime.create_container(sandbox, config)
             container = await find(runtime, container_id)
             assert container.state is ContainerState.CREATED

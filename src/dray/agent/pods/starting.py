@@ -24,7 +24,12 @@ from dray.agent.pods.plan import Start
 from dray.agent.pods.pod_containers import tell
 from dray.agent.pods.pod_state import PodState
 from dray.agent.retry import RetrySchedule
-from dray.agent.runtimes.failures import RuntimeFailed, UnresolvedDevices
+from dray.agent.runtimes.failures import (
+    IMAGE_NEVER_PULL,
+    IMAGE_PULL_ERROR,
+    RuntimeFailed,
+    UnresolvedDevices,
+)
 from dray.agent.runtimes.runtime import Container as RunContainer
 from dray.agent.runtimes.runtime import ContainerConfig, ContainerState, Runtime, Sandbox
 from dray.api.core import PULL_ALWAYS, PULL_NEVER, Container, Pod
@@ -35,7 +40,6 @@ from dray.errors import DrayError
 __all__ = ["ConfigFailed", "Configure", "Patiently", "Starter", "pod_text"]
 
 CRASH_LOOP: Final = "CrashLoopBackOff"
-ERR_IMAGE_PULL: Final = "ErrImagePull"
 IMAGE_PULL_BACKOFF: Final = "ImagePullBackOff"
 CREATE_CONTAINER_CONFIG_ERROR: Final = "CreateContainerConfigError"
 POST_START_HOOK_ERROR: Final = "PostStartHookError"
@@ -127,7 +131,7 @@ class Starter:
         if left > 0:
             image = start.container.image
             known = self._waiting.get(name)
-            text = f'Back-off pulling image "{image}": {ERR_IMAGE_PULL}: {pull.message}'
+            text = f'Back-off pulling image "{image}": {IMAGE_PULL_ERROR}: {pull.message}'
             if known is None or known.reason != IMAGE_PULL_BACKOFF:
                 self._tell(pod, name, NORMAL, "BackOff", f'Back-off pulling image "{image}"')
             self._waiting[name] = Waiting(IMAGE_PULL_BACKOFF, text)
@@ -171,7 +175,7 @@ class Starter:
         name, sandbox = start.container.name, state.sandbox
         assert sandbox is not None
         try:
-            await self._pull(pod, start.container)
+            await self._have_image(pod, start.container)
             self.count_restart(start.container, state.latest(name))
             container_id = await self._create(pod, start, sandbox)
             self.images[container_id] = start.container.image
@@ -181,7 +185,7 @@ class Starter:
             self._fail(pod, name, CREATE_CONTAINER_CONFIG_ERROR, str(error))
             return False
         except RuntimeFailed as error:
-            if start.container.image not in self._pulls:
+            if error.reason != IMAGE_PULL_ERROR:
                 self._fail(pod, name, error.reason, str(error))
             return False
         self._tell(pod, name, NORMAL, "Started", "Container started")
@@ -191,34 +195,39 @@ class Starter:
         self._retries.pop(name, None)
         return True
 
-    async def _pull(self, pod: Pod, container: Container) -> None:
+    async def _have_image(self, pod: Pod, container: Container) -> None:
         image, policy = container.image, container.image_pull_policy
-        if policy == PULL_NEVER:
-            return
-        if policy == PULL_ALWAYS:
-            self._tell(pod, container.name, NORMAL, "Pulling", f'Pulling image "{image}"')
+        always = policy == PULL_ALWAYS
+        if await self._patiently(self._runtime.find_image(image, always=always)):
+            text = f'Container image "{image}" already present on machine'
+            self._tell(pod, container.name, NORMAL, "Pulled", text)
+        elif policy == PULL_NEVER:
+            text = f'Container image "{image}" is not present with pull policy of Never'
+            self._tell(pod, container.name, WARNING, IMAGE_NEVER_PULL, text)
+            raise RuntimeFailed(text, reason=IMAGE_NEVER_PULL)
+        else:
+            await self._pull(pod, container)
+        self._pulls.pop(image, None)
+
+    async def _pull(self, pod: Pod, container: Container) -> None:
+        image = container.image
+        self._tell(pod, container.name, NORMAL, "Pulling", f'Pulling image "{image}"')
         began = self._clock.monotonic()
         try:
-            await self._patiently(self._runtime.pull_image(image, always=policy == PULL_ALWAYS))
+            await self._patiently(self._runtime.pull_image(image))
         except RuntimeFailed as error:
             now = self._clock.now()
             known = self._pulls.get(image)
             backoff = (known.backoff if known else RestartBackoff()).after(now, now)
             self._pulls[image] = _Pull(backoff, now, str(error))
-            self._waiting[container.name] = Waiting(ERR_IMAGE_PULL, str(error))
+            self._waiting[container.name] = Waiting(IMAGE_PULL_ERROR, str(error))
             text = f'Failed to pull image "{image}": {error}'
             self._tell(pod, container.name, WARNING, "Failed", text)
-            self._tell(pod, container.name, WARNING, "Failed", f"Error: {ERR_IMAGE_PULL}")
+            self._tell(pod, container.name, WARNING, "Failed", f"Error: {IMAGE_PULL_ERROR}")
             raise
-        self._pulls.pop(image, None)
         took = _go_duration(round(self._clock.monotonic() - began, 3))
-        self._tell(
-            pod,
-            container.name,
-            NORMAL,
-            "Pulled",
-            f'Successfully pulled image "{image}" in {took} ({took} including waiting)',
-        )
+        text = f'Successfully pulled image "{image}" in {took} ({took} including waiting)'
+        self._tell(pod, container.name, NORMAL, "Pulled", text)
 
     async def _config(self, pod: Pod, start: Start, sandbox: Sandbox) -> ContainerConfig:
         try:

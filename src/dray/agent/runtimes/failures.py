@@ -9,6 +9,8 @@ from dray.errors import DrayError
 __all__ = [
     "CREATE_CONTAINER_ERROR",
     "CREATE_SANDBOX_ERROR",
+    "IMAGE_INSPECT_ERROR",
+    "IMAGE_NEVER_PULL",
     "IMAGE_PULL_ERROR",
     "RUN_CONTAINER_ERROR",
     "RuntimeFailed",
@@ -18,6 +20,8 @@ __all__ = [
 CREATE_CONTAINER_ERROR: Final = "CreateContainerError"
 CREATE_SANDBOX_ERROR: Final = "CreatePodSandboxError"
 RUN_CONTAINER_ERROR: Final = "RunContainerError"
+IMAGE_INSPECT_ERROR: Final = "ImageInspectError"
+IMAGE_NEVER_PULL: Final = "ErrImageNeverPull"
 IMAGE_PULL_ERROR: Final = "ErrImagePull"
 
 

@@ -108,7 +108,6 @@ class MemoryRuntime:
         self._exits: list[tuple[datetime, int, PodIdentity]] = []
         self._serial = 0
         self._listeners: list[_Changes] = []
-        self.pulled: set[str] = set()
 
     async def info(self) -> RuntimeInfo:
         return RuntimeInfo("memory", "1")
@@ -149,11 +148,14 @@ class MemoryRuntime:
 
     # Containers --------------------------------------------------------------------------------
 
-    async def pull_image(self, image: str, *, always: bool = False) -> str:  # noqa: ARG002 - no registry to ask
-        if image.startswith(MISSING_IMAGES):
+    async def find_image(self, image: str, *, always: bool = False) -> str:  # noqa: ARG002 - no registry to ask
+        return "" if image.startswith(MISSING_IMAGES) else f"memory://{image}"
+
+    async def pull_image(self, image: str) -> str:
+        found = await self.find_image(image)
+        if not found:
             raise RuntimeFailed(f"image {image} does not exist", reason=IMAGE_PULL_ERROR)
-        self.pulled.add(image)
-        return f"memory://{image}"
+        return found
 
     async def create_container(self, sandbox: Sandbox, config: ContainerConfig) -> str:
         inside = self._sandboxes.get(sandbox.id)

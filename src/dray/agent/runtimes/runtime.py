@@ -217,8 +217,15 @@ class Runtime(Protocol):
         """Remove it with its containers."""
         ...
 
-    async def pull_image(self, image: str, *, always: bool = False) -> str:
-        """Have the image; returns its id."""
+    async def find_image(self, image: str, *, always: bool = False) -> str:
+        """The id of an image that need not be pulled; "" if it has to be.
+
+        That is one that is there or, with `always`, one that no registry could have a newer of.
+        """
+        ...
+
+    async def pull_image(self, image: str) -> str:
+        """Have the image from its registry; returns its id."""
         ...
 
     async def create_container(self, sandbox: Sandbox, config: ContainerConfig) -> str:

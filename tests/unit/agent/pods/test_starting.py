@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
+import pytest
+
 from dray.agent.claims.failures import ClaimInfoMissing
 from dray.agent.pods.checks import Checker
 from dray.agent.pods.container_statuses import Waiting
@@ -14,7 +16,8 @@ from dray.agent.pods.hooks import Hooks
 from dray.agent.pods.plan import Kind, Start
 from dray.agent.pods.pod_state import Look, PodState
 from dray.agent.pods.starting import ConfigFailed, Starter, pod_text
-from dray.agent.runtimes.memory import MemoryRuntime
+from dray.agent.runtimes.failures import RuntimeFailed
+from dray.agent.runtimes.memory import MISSING_IMAGES, MemoryRuntime
 from dray.agent.runtimes.runtime import (
     ContainerConfig,
     ContainerState,
@@ -26,6 +29,7 @@ from dray.api.carried import write_part
 from dray.api.core import Container, Pod, PodResourceClaim, PodSpec
 from dray.api.core.parts import ExecAction, Lifecycle, LifecycleHandler
 from dray.api.meta import ObjectMeta
+from dray.api.wire import replace
 from dray.entropy import SeededEntropy
 from dray.testing import FakeClock
 from tests.unit.agent.pods.stage import FakeClaims, FakeHealth, Recorder
@@ -95,13 +99,14 @@ def play(scenario: Callable[[Set], Awaitable[None]]) -> None:
 
 
 MAIN = Container(name="main", image="app:1")
+PRESENT = 'Container image "app:1" already present on machine'
 
 
 def test_a_start_tells_its_story() -> None:
     async def scenario(found: Set) -> None:
-        always = Container(name="main", image="app:1", image_pull_policy="Always")
-        assert await found.start(always)
-        assert found.events.reasons == ["Pulling", "Pulled", "Created", "Started"]
+        assert await found.start(MAIN)
+        assert found.events.reasons == ["Pulled", "Created", "Started"]
+        assert found.events.messages("Pulled") == [PRESENT]
         assert found.events.messages("Started") == ["Container started"]
         assert found.events.paths[-1] == "spec.containers{main}"
         state = await found.state()
@@ -156,10 +161,57 @@ def test_a_hook_that_fails_ends_the_container() -> None:
     play(scenario)
 
 
-def test_an_image_that_is_never_pulled_is_not() -> None:
+@pytest.mark.parametrize("policy", ["Always", "IfNotPresent", "Never"])
+def test_nobody_says_that_an_image_was_pulled_that_was_there(policy: str) -> None:
     async def scenario(found: Set) -> None:
-        await found.start(Container(name="main", image="app:1", image_pull_policy="Never"))
-        assert found.runtime.pulled == set()
+        await found.start(replace(MAIN, image_pull_policy=policy))
+        assert found.events.messages("Pulled") == [PRESENT]
+        assert "Pulling" not in found.events.reasons
+
+    play(scenario)
+
+
+def test_an_image_that_is_pulled_is_told_before_and_after() -> None:
+    async def scenario(found: Set) -> None:
+        async def pull(image: str) -> str:
+            found.clock.advance(1.5)
+            return image
+
+        found.runtime.pull_image = pull  # type: ignore[method-assign] # there is such an image now
+        assert await found.start(replace(MAIN, image=f"{MISSING_IMAGES}app:1"))
+        assert found.events.reasons[:2] == ["Pulling", "Pulled"]
+        assert found.events.messages("Pulled") == [
+            f'Successfully pulled image "{MISSING_IMAGES}app:1" in 1.5s (1.5s including waiting)'
+        ]
+
+    play(scenario)
+
+
+def test_an_image_that_may_not_be_pulled_and_is_not_there_is_waited_for() -> None:
+    async def scenario(found: Set) -> None:
+        image = f"{MISSING_IMAGES}app:1"
+        assert not await found.start(replace(MAIN, image=image, image_pull_policy="Never"))
+        text = f'Container image "{image}" is not present with pull policy of Never'
+        assert found.starter.waiting["main"] == Waiting("ErrImageNeverPull", text)
+        assert found.events.reasons == ["ErrImageNeverPull", "Failed"]
+
+    play(scenario)
+
+
+def test_a_runtime_that_fails_after_a_failed_pull_is_not_asked_at_once_again() -> None:
+    async def scenario(found: Set) -> None:
+        missing = replace(MAIN, image=f"{MISSING_IMAGES}app:1")
+        assert not await found.start(missing)
+        found.clock.advance(60)
+
+        async def fail(image: str, *, always: bool = False) -> str:
+            raise RuntimeFailed(f"image {image}: out of reach", reason="ImageInspectError")
+
+        found.runtime.find_image = fail  # type: ignore[method-assign] # gone away
+        assert not await found.start(missing)
+        assert found.starter.waiting["main"].reason == "ImageInspectError"
+        start = Start(missing, Kind.MAIN, 0)
+        assert found.starter.ready_in(make(missing), start, await found.state()) > 0
 
     play(scenario)
 

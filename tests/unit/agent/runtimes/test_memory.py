@@ -147,6 +147,8 @@ def test_missing_images_and_unknown_devices_are_refused_with_their_reason() -> N
         with pytest.raises(RuntimeFailed) as refused:
             await runtime.pull_image(f"{MISSING_IMAGES}app:1")
         assert refused.value.reason == "ErrImagePull"
+        assert await runtime.find_image(f"{MISSING_IMAGES}app:1") == ""
+        assert await runtime.find_image("app:1", always=True) == "memory://app:1"
         sandbox, _ = await start(runtime, {})
         config = ContainerConfig("gpu", 0, "image", cdi_devices=("a/b=c",))
         with pytest.raises(UnresolvedDevices) as unresolved:

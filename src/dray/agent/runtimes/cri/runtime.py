@@ -40,6 +40,7 @@ from dray.agent.runtimes.cri.streaming import CONNECT_FAILED, open_port, open_st
 from dray.agent.runtimes.failures import (
     CREATE_CONTAINER_ERROR,
     CREATE_SANDBOX_ERROR,
+    IMAGE_INSPECT_ERROR,
     IMAGE_PULL_ERROR,
     RUN_CONTAINER_ERROR,
     RuntimeFailed,
@@ -184,11 +185,10 @@ class CRIRuntime:
 
     # Containers -----------------------------------------------------------------------------------
 
-    async def pull_image(self, image: str, *, always: bool = False) -> str:
-        if not always:
-            known = await self._image(image, IMAGE_PULL_ERROR)
-            if known.id:
-                return known.id
+    async def find_image(self, image: str, *, always: bool = False) -> str:
+        return "" if always else (await self._image(image, IMAGE_INSPECT_ERROR)).id
+
+    async def pull_image(self, image: str) -> str:
         answer = await self._call(
             "PullImage",
             cri.PullImageRequest(image=cri.ImageSpec(image=image, user_specified_image=image)),

@@ -214,9 +214,11 @@ class ProcessRuntime:
 
     # Containers -----------------------------------------------------------------------------------
 
-    async def pull_image(self, image: str, *, always: bool = False) -> str:
+    async def find_image(self, image: str, *, always: bool = False) -> str:  # noqa: ARG002 - no registry to ask
         """There are none: the name stands for itself."""
-        del always
+        return image
+
+    async def pull_image(self, image: str) -> str:
         return image
 
     async def create_container(self, sandbox: Sandbox, config: ContainerConfig) -> str:

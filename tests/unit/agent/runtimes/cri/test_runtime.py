@@ -183,8 +183,9 @@ def test_an_image_says_whom_its_containers_run_as(tmp_path: Path) -> None:
 
 def test_an_image_that_is_there_is_not_pulled_unless_always(tmp_path: Path) -> None:
     async def steps(fake: FakeCRI, runtime: CRIRuntime, _: Sandbox) -> None:
-        assert await runtime.pull_image("image") == "sha256:1"
-        assert await runtime.pull_image("image", always=True) == "pulled image"
+        assert await runtime.find_image("image") == "sha256:1"
+        assert await runtime.find_image("image", always=True) == ""
+        assert await runtime.find_image("missing") == ""
         assert await runtime.pull_image("missing") == "pulled missing"
         fake.refusals["PullImage"] = (grpc.StatusCode.NOT_FOUND, "no such host")
         failure = await failing(runtime.pull_image("missing"))
