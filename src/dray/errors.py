@@ -40,6 +40,7 @@ from typing import Any, Final
 from dray.texts import quote, shorten, show
 
 __all__ = [
+    "CAUSE_DEVICES_TAKEN",
     "OMITTED",
     "APIError",
     "AllocationError",
@@ -189,6 +190,10 @@ class Cause:
     reason: str = ""
     message: str = ""
     field: str = ""
+
+
+# Why a Conflict is none that another try could resolve: other claims have the devices.
+CAUSE_DEVICES_TAKEN: Final = "DevicesTaken"
 
 
 @dataclass(frozen=True, slots=True)

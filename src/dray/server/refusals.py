@@ -77,13 +77,20 @@ def already_exists(resource: Resource, name: str, *, terminating: bool = False) 
     return AlreadyExists(prefix + text, _details(resource, name))
 
 
-def conflict(resource: Resource, name: str, reason: str, *, subresource: str = "") -> Conflict:
+def conflict(
+    resource: Resource,
+    name: str,
+    reason: str,
+    *,
+    subresource: str = "",
+    causes: Sequence[Cause] = (),
+) -> Conflict:
     """A write that came too late, or was never possible in this state."""
     kind = f"{resource.plural}/{subresource}" if subresource else resource.plural
     qualified = f"{kind}.{resource.group}" if resource.group else kind
     return Conflict(
         f"Operation cannot be fulfilled on {qualified} {quote(name)}: {reason}",
-        StatusDetails(name=name, group=resource.group, kind=kind),
+        StatusDetails(name=name, group=resource.group, kind=kind, causes=tuple(causes)),
     )
 
 

@@ -24,6 +24,7 @@ from dray.http.messages import Answer
 from dray.http.service import Counters
 from dray.http.tls import server_context
 from dray.server.admission.chain import default_chain
+from dray.server.allocations import Allocations
 from dray.server.application import Application, Verb
 from dray.server.auth.authenticator import Authenticator
 from dray.server.auth.certificates import Certificates
@@ -103,6 +104,7 @@ class Settings:
     token_file: Path | None = None
     versions: Callable[[str, str], bool] | None = None  # which group and version to serve
     gates: FeatureGates = DEFAULT_GATES
+    allocation_check: bool = True  # whether no device is given away twice
     limits: Limits = field(default_factory=Limits)
     operations: OperationsSettings = field(default_factory=OperationsSettings)
 
@@ -126,6 +128,7 @@ class Server:
         admission = ObservedAdmission(
             default_chain(state, clock, entropy, authorizer.authorize, gates=settings.gates), clock
         )
+        allocations = Allocations(store) if settings.allocation_check else None
         self.services = Services(
             store=store,
             registry=registry,
@@ -136,6 +139,7 @@ class Server:
             clock=clock,
             entropy=entropy,
             gates=settings.gates,
+            allocations=allocations,
         )
         self.lanes = Lanes(store, clock)
         self._phase = "starting"
@@ -160,6 +164,7 @@ class Server:
             Fairness(clock, limits=settings.operations.fairness_limits),
             self.lanes,
             self._connections,
+            allocations=allocations,
         )
         self._operations = Operations(settings.operations, sources, clock, entropy)
         self._application = Application(
@@ -267,6 +272,8 @@ class Server:
         await self._operations.close()
         self.services.aside.stop()
         self._pods.close()
+        if self.services.allocations is not None:
+            self.services.allocations.close()
         self._state.close()
         self._store.release()
 

@@ -15,6 +15,7 @@ from dray.clock import Clock
 from dray.entropy import Entropy
 from dray.server.admission.request import AdmissionRequest
 from dray.server.admission.resource_quota import QuotaCharge
+from dray.server.allocations import Allocations
 from dray.server.aside import Aside
 from dray.server.auth.rbac import RBACAuthorizer
 from dray.server.registry import Registry
@@ -72,3 +73,4 @@ class Services:
     quota_turns: Turns = field(default_factory=Turns)  # by namespace
     after_create: dict[type[Object], AfterCreate] = field(default_factory=dict)
     aside: Aside = field(default_factory=Aside)
+    allocations: Allocations | None = None  # None: nobody checks who holds which device

@@ -14,10 +14,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Final
 
 from dray.api.meta import ObjectMeta
+from dray.api.resource import ResourceClaim
 from dray.api.wire import Time, replace
 from dray.errors import (
     APIError,
@@ -316,6 +318,7 @@ async def _keep(call: Call, record: Record, new: Any, old: Any, options: WriteOp
     store = call.services.store
     value = await call.aside(len(record.value), _unless_only_time_passed, call, record, new, old)
     last_held = _last_hold_is_gone(call, new)
+    holding = _holding_devices(call, record.key, value, new, old, options)
     try:
         if options.dry_run:
             # What it is made of may still be on its way to disk.
@@ -328,11 +331,25 @@ async def _keep(call: Call, record: Record, new: Any, old: Any, options: WriteOp
             # What it answers with may still be on its way to disk.
             await store.settled(record.revision)
             return Written(new, value, record.revision)
-        written = await store.put(record.key, value, expected=record.revision)
+        with holding:
+            written = await store.put(record.key, value, expected=record.revision)
     except StoreUnavailable as error:
         raise Unavailable(f"the write was not stored: {error}") from error
     call.model.remember(new, written.value, written.revision)
     return Written(new, written.value, written.revision)
+
+
+def _holding_devices(
+    call: Call, key: str, value: bytes, new: Any, old: Any, options: WriteOptions
+) -> AbstractContextManager[None]:
+    """While it lasts, a claim that gets devices has them. Raises Conflict if another one does."""
+    allocations = call.services.allocations
+    if allocations is None or not isinstance(new, ResourceClaim):
+        return _NO_DEVICES
+    return allocations.holding(call.resource, key, value, new, old, dry_run=options.dry_run)
+
+
+_NO_DEVICES: Final[AbstractContextManager[None]] = nullcontext()
 
 
 def _unless_only_time_passed(call: Call, record: Record, new: Any, old: Any) -> bytes:

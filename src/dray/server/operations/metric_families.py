@@ -103,6 +103,11 @@ FAMILIES: Final = {
             "How long writes took to be durable, waits included.",
         ),
         _counter("dray_store_write_errors_total", "Writes that the disk did not take."),
+        _counter(
+            "dray_allocation_refusals_total",
+            "Allocations refused because other claims have the devices, by what was too little.",
+            "reason",
+        ),
         _histogram("dray_store_commit_writes", "How many writes shared a commit, and its sync."),
         _gauge("dray_http_connections", "Connections that are open."),
         _counter("dray_http_connections_total", "Connections that were opened."),

@@ -15,6 +15,7 @@ from typing import Any, Final, Protocol
 
 from dray.http.messages import Request, Response
 from dray.http.service import Counters
+from dray.server.allocations import Allocations
 from dray.server.operations.fairness import Fairness, SchemaCounts
 from dray.server.operations.measures import Distribution
 from dray.server.operations.metric_families import FAMILIES
@@ -58,6 +59,7 @@ class Sources:
     watches: _Watches | None = None
     connections: Callable[[], Counters | None] = lambda: None
     audit: AuditCounts = field(default_factory=AuditCounts)
+    allocations: Allocations | None = None
 
 
 class Metrics:
@@ -116,6 +118,9 @@ class Metrics:
         yield "dray_store_revision", _plain(store.revision)
         yield "dray_store_oldest_revision", _plain(store.oldest)
         yield "dray_store_write_errors_total", _plain(store.failures)
+        allocations = self._sources.allocations
+        refusals = {} if allocations is None else allocations.refusals
+        yield "dray_allocation_refusals_total", _by_label(refusals)
         yield from self._connection_numbers()
 
     def _request_numbers(self) -> Iterator[tuple[str, list[tuple[tuple[str, ...], float]]]]:
