@@ -36,6 +36,9 @@ _TEXT: Final = (("Content-Type", "text/plain"), ("Cache-Control", "no-cache, pri
 _UNREAD_BYTES_MAX: Final = 1024 * 1024
 _PAUSE_SECONDS: Final = 0.01
 
+# The runtime of nodes that dray simulates, on which nobody could be asked.
+_SIMULATED: Final = "memory://"
+
 _FLAGS: Final = ("follow", "previous", "timestamps")
 _NUMBERS: Final = ("sinceSeconds", "tailLines", "limitBytes")
 
@@ -68,11 +71,17 @@ def stored_pod(call: Call) -> Pod:
 
 
 def node_of_pod(call: Call, pod: Pod) -> Node:
-    """The node the pod runs on. Raises NotFound."""
+    """The node the pod runs on. Raises NotFound, or BadRequest if nothing runs there."""
     name = pod.spec.node_name
     node = call.services.state.get(Node, name)
     if node is None:
         raise NotFound(f"nodes {quote(name)} not found", StatusDetails(name=name, kind="nodes"))
+    if node.status.node_info.container_runtime_version.startswith(_SIMULATED):
+        raise BadRequest(
+            f"node {name} is simulated (runtime memory): containers of pod {pod.metadata.name} "
+            "only seem to run there, and have neither logs nor sessions nor ports; run the pod on "
+            "a node with the runtime process or cri, as nodes of dray up have without --nodes"
+        )
     return node
 
 

@@ -57,10 +57,13 @@ class FakeNodes:
         return protocols[0] if protocols else "", join
 
 
-async def placed_pod(api: Api, *containers: str, node: str = "n", **spec: object) -> None:
+async def placed_pod(
+    api: Api, *containers: str, node: str = "n", runtime: str = "", **spec: object
+) -> None:
     """A pod on a node that is there."""
     if node:
-        await api.made("/api/v1/nodes", {"metadata": {"name": node}})
+        info = {"nodeInfo": {"containerRuntimeVersion": runtime}}
+        await api.made("/api/v1/nodes", {"metadata": {"name": node}, "status": info})
     wanted = pod("p", node=node, **spec)
     names = containers or ("a",)
     wanted["spec"]["containers"] = [{"name": name, "image": "i:1"} for name in names]

@@ -130,6 +130,15 @@ async def test_a_node_that_is_gone_is_not_found(api: Api) -> None:
 
 
 @served()
+async def test_a_simulated_node_is_not_asked(api: Api) -> None:
+    await placed_pod(api, runtime="memory://1")
+    nodes = FakeNodes()
+    with pytest.raises(BadRequest, match=r"^node n is simulated \(runtime memory\): .* of pod p"):
+        await logs(api, nodes)
+    assert nodes.asked == []
+
+
+@served()
 async def test_a_client_that_leaves_frees_the_node(api: Api) -> None:
     await placed_pod(api)
     nodes = FakeNodes(FakePieces(b"one\n"))

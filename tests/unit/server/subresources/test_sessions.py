@@ -97,6 +97,18 @@ async def test_a_session_is_a_websocket(api: Api, headers: dict[str, str]) -> No
     assert nodes.asked == []
 
 
+@pytest.mark.parametrize("headers", [WEBSOCKET, {"upgrade": "SPDY/3.1"}], ids=["ws", "spdy"])
+@pytest.mark.parametrize("kind", ["exec", "attach", "portForward"])
+@served()
+async def test_a_simulated_node_is_named_whatever_a_client_tries(
+    api: Api, kind: str, headers: dict[str, str]
+) -> None:
+    """kubectl tries SPDY when a websocket is refused, and tells what it heard last."""
+    await placed_pod(api, runtime="memory://1")
+    with pytest.raises(BadRequest, match="node n is simulated"):
+        await session(api, FakeNodes(), "?command=ls&stdout=1&ports=80", kind, headers)
+
+
 @served()
 async def test_a_pod_that_is_nowhere_has_no_sessions(api: Api) -> None:
     await placed_pod(api, node="")
