@@ -13,7 +13,8 @@ wait apart, and a disk that hangs does not hold up reads.
 A flow whose queue is full, or that waited too long, is refused with 429; an exempt one takes turns
 but is never refused. Upstream exempts these altogether; where one process does all the work that
 would let an administrator's script stop the cluster
-(test_an_exempt_flow_takes_turns_but_is_never_refused).
+(test_an_exempt_flow_takes_turns_but_is_never_refused). Only what administrators renew, the leases
+of nodes and of leaders, is of flows of its own and so passes what else they asked for.
 
 While nothing waits, a read costs a dictionary lookup and a few additions. Streams are counted until
 they begin. Upstream counterpart: apiserver pkg/util/flowcontrol, without shuffle sharding: flows of
@@ -31,7 +32,7 @@ from math import ceil
 from typing import Final
 
 from dray.clock import Clock
-from dray.server.operations.flows import LEVELS, PROBES, Classifier, Level, Schema
+from dray.server.operations.flows import LEVELS, PROBES, RENEWED, Classifier, Level, Schema
 from dray.server.operations.measures import Distribution
 from dray.server.routing import Route
 from dray.server.user import User
@@ -98,7 +99,6 @@ class _LevelState:
     __slots__ = (
         "clock",
         "executing",
-        "exempt",
         "kept",
         "limit",
         "queued",
@@ -110,7 +110,6 @@ class _LevelState:
 
     def __init__(self, level: Level, *, kept: int = 0, limit: int = 0) -> None:
         """Without a limit its requests need no seats."""
-        self.exempt = level.exempt
         self.shares = level.shares or _EXEMPT_SHARES
         self.kept = kept
         self.limit = limit
@@ -137,11 +136,12 @@ class _Place:
 class Flow:
     """Requests that take turns as one."""
 
-    __slots__ = ("bytes_waiting", "counts", "finish", "level", "queue", "turn")
+    __slots__ = ("bytes_waiting", "counts", "finish", "level", "queue", "refusable", "turn")
 
     def __init__(self, level: _LevelState, counts: SchemaCounts) -> None:
         self.level = level
         self.counts = counts
+        self.refusable = counts.schema.refusable
         self.queue: deque[_Place] = deque()
         self.bytes_waiting = 0
         self.turn = -1  # in which it last started a request at once
@@ -187,17 +187,18 @@ class Fairness:
 
     def flow(self, user: User, where: Route, *, reads: bool) -> Flow:
         """The flow of a request."""
+        resource = where.resource
         known = self._users.get(id(user))
-        if known is not None and where.resource:
+        if known is not None and resource and (reads or resource not in RENEWED):
             return known[2] if reads else known[1]
         schema = self._classifier.schema(user, where)
-        if schema.depends_on_user_alone and where.resource:
+        if schema.depends_on_user_alone and resource:
             if len(self._users) >= self._limits.flows_max:
                 self._users.clear()
             flows = (self._find(schema, user.name, False), self._find(schema, user.name, True))
             self._users[id(user)] = (user, *flows)
             return flows[reads]
-        return self._find(schema, where.namespace if schema.by_namespace else user.name, reads)
+        return self._find(schema, schema.flow_of(user, where), reads)
 
     def begin(self, flow: Flow, width: int) -> bool:
         """Start a request if it need not wait."""
@@ -230,7 +231,7 @@ class Fairness:
             or flow.bytes_waiting + size > limits.flow_bytes_max
             or level.queued >= limits.level_queue_max
         )
-        if full and not level.exempt:
+        if full and flow.refusable:
             return self._refused(flow, "queue-full")
         future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         place = _Place(future, width, size, self._clock.monotonic())
@@ -264,7 +265,7 @@ class Fairness:
             for _finish, _serial, flow in level.waiting:
                 queue = flow.queue
                 while queue and (
-                    queue[0].future.done() or (queue[0].since <= oldest and not level.exempt)
+                    queue[0].future.done() or (queue[0].since <= oldest and flow.refusable)
                 ):
                     future = self._leave(flow).future
                     if not future.done():

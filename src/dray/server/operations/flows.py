@@ -5,6 +5,11 @@ everybody, those for one namespace. Levels keep the parts of a cluster apart: no
 controllers that renew their leases are heard even while a hundred workloads shout. Names, shares
 and rules are upstream's defaults; they are not configurable. Upstream counterpart: apiserver
 pkg/apis/flowcontrol/bootstrap.
+
+Departure: a renewal, by which somebody shows to be alive, never waits behind the other requests of
+its own user, whoever that is (test_a_renewal_has_a_level_of_its_own). Upstream knows renewals by
+who sends them, and lets administrators pass; here these take turns, and one of them may be a whole
+fleet of simulated nodes. What an administrator renews is a flow each, as if nodes had sent it.
 """
 
 from __future__ import annotations
@@ -18,7 +23,7 @@ from dray.server.auth.identities import service_account_of
 from dray.server.routing import Route
 from dray.server.user import SYSTEM_MASTERS, User
 
-__all__ = ["LEVELS", "PROBES", "SCHEMAS", "Classifier", "Level", "Schema"]
+__all__ = ["LEVELS", "PROBES", "RENEWED", "SCHEMAS", "Classifier", "Level", "Schema"]
 
 # Classified users that are remembered: more than a cluster has at work at one time.
 USERS_REMEMBERED_MAX: Final = 4096
@@ -39,12 +44,20 @@ class Level:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Schema:
-    """Requests that belong to one level and are told apart by user, or by namespace."""
+    """Requests that belong to one level and are told apart by user, or by what they are about."""
 
     name: str
     level: Level
     by_namespace: bool = False
-    depends_on_user_alone: bool = False  # whatever they ask for, probes apart
+    by_object: bool = False
+    depends_on_user_alone: bool = False  # whatever they ask for, probes and what is RENEWED apart
+    refusable: bool = True  # when too many wait, or for too long
+
+    def flow_of(self, user: User, where: Route) -> str:
+        """What tells the flow of a request from others of this schema."""
+        if self.by_object:
+            return where.path
+        return where.namespace if self.by_namespace else user.name
 
 
 _EXEMPT: Final = Level("exempt")
@@ -65,26 +78,34 @@ LEVELS: Final = (
     _GLOBAL_DEFAULT,
 )
 
-PROBES: Final = Schema("probes", _EXEMPT)
-_MASTERS: Final = Schema("exempt", _EXEMPT, depends_on_user_alone=True)
+PROBES: Final = Schema("probes", _EXEMPT, refusable=False)
+_MASTERS: Final = Schema("exempt", _EXEMPT, depends_on_user_alone=True, refusable=False)
+_MASTERS_NODES: Final = Schema("exempt-node-high", _NODE_HIGH, by_object=True, refusable=False)
+_MASTERS_ELECTION: Final = Schema(
+    "exempt-leader-election", _LEADER_ELECTION, by_object=True, refusable=False
+)
 _ELECTION: Final = Schema("system-leader-election", _LEADER_ELECTION)
 _NODES_HIGH: Final = Schema("system-node-high", _NODE_HIGH)
 _NODES: Final = Schema("system-nodes", _SYSTEM)
 _CONTROLLER_MANAGER: Final = Schema("kube-controller-manager", _WORKLOAD_HIGH, by_namespace=True)
 _SCHEDULER: Final = Schema("kube-scheduler", _WORKLOAD_HIGH, by_namespace=True)
 _SYSTEM_ACCOUNTS: Final = Schema("kube-system-service-accounts", _WORKLOAD_HIGH, by_namespace=True)
+_OTHER_ELECTION: Final = Schema("workload-leader-election", _LEADER_ELECTION)
 _ACCOUNTS: Final = Schema("service-accounts", _WORKLOAD_LOW, depends_on_user_alone=True)
 _DEFAULT: Final = Schema("global-default", _GLOBAL_DEFAULT, depends_on_user_alone=True)
 
 SCHEMAS: Final = (
     PROBES,
     _MASTERS,
+    _MASTERS_NODES,
+    _MASTERS_ELECTION,
     _ELECTION,
     _NODES_HIGH,
     _NODES,
     _CONTROLLER_MANAGER,
     _SCHEDULER,
     _SYSTEM_ACCOUNTS,
+    _OTHER_ELECTION,
     _ACCOUNTS,
     _DEFAULT,
 )
@@ -118,6 +139,11 @@ _SIMPLE: Final[Mapping[_Standing, Schema]] = {
 _PROBE_PATHS: Final = frozenset({"/healthz", "/livez", "/readyz"})
 _ELECTION_VERBS: Final = frozenset({"get", "create", "update"})
 _COORDINATION: Final = "coordination.k8s.io"
+_NODE_LEASES: Final = "kube-node-lease"
+
+# Plurals of what somebody renews to show that they are alive.
+RENEWED: Final = frozenset({"leases", "nodes"})
+_RENEWING_VERBS: Final = frozenset({"create", "update", "patch"})
 
 
 class Classifier:
@@ -138,7 +164,7 @@ class Classifier:
             return PROBES
         simple = _SIMPLE.get(standing)
         if simple is not None:
-            return simple
+            return _renewal(standing, where) or simple
         if standing is _Standing.NODE:
             return _NODES_HIGH if _reports(where) else _NODES
         if _is_lease(where) and where.verb in _ELECTION_VERBS:
@@ -165,6 +191,18 @@ def _reports(where: Route) -> bool:
     """What a node must get through to count as alive."""
     is_node = where.resource == "nodes" and not where.group
     return (is_node and where.subresource in ("", "status")) or _is_lease(where)
+
+
+def _renewal(standing: _Standing, where: Route) -> Schema | None:
+    """The schema of what renews something for users whose requests are alike otherwise."""
+    if where.resource not in RENEWED or where.verb not in _RENEWING_VERBS:
+        return None
+    is_master = standing is _Standing.MASTER
+    if _is_lease(where) and where.namespace != _NODE_LEASES:
+        return _MASTERS_ELECTION if is_master else _OTHER_ELECTION
+    if _is_lease(where) or (_reports(where) and where.subresource):
+        return _MASTERS_NODES if is_master else _NODES_HIGH
+    return None
 
 
 def _is_lease(where: Route) -> bool:

@@ -3,21 +3,40 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any
 
 import pytest
 
+from dray.api.coordination import Lease, LeaseSpec
+from dray.api.meta import ObjectMeta
+from dray.api.wire import replace
 from dray.server.operations.fairness import Fairness, FairnessLimits, Flow
 from dray.server.operations.flows import LEVELS
 from dray.server.routing import Route
 from dray.server.user import SYSTEM_MASTERS, User
 from dray.testing import FakeClock
+from dray.testing.cluster import Cluster
 
 GET = Route("get", "/api/v1/nodes/a", version="v1", resource="nodes", name="a")
 FLOODER, VICTIM = User("flooder"), User("victim")
 ADMIN = User("admin", groups=(SYSTEM_MASTERS,))
 SMALL = FairnessLimits(turn_width=4, burst_width=4, seats=60, flow_queue_max=8, level_queue_max=20)
+
+
+def lease(name: str) -> Route:
+    """The renewal of a node's lease."""
+    group, namespace = "coordination.k8s.io", "kube-node-lease"
+    path = f"/apis/{group}/v1/namespaces/{namespace}/leases/{name}"
+    return Route(
+        "update",
+        path,
+        group=group,
+        version="v1",
+        resource="leases",
+        namespace=namespace,
+        name=name,
+    )
 
 
 class Desk:
@@ -32,14 +51,22 @@ class Desk:
         self.refused: list[str] = []
         self.tasks: list[asyncio.Task[None]] = []
 
-    async def ask(self, user: User, label: str = "", *, width: int = 1, count: int = 1) -> None:
+    async def ask(
+        self,
+        user: User,
+        label: str = "",
+        *,
+        where: Route = GET,
+        width: int = 1,
+        count: int = 1,
+    ) -> None:
         for number in range(count):
-            handle = self._handle(user, label or f"{user.name}-{number}", width)
+            handle = self._handle(user, label or f"{user.name}-{number}", where, width)
             self.tasks.append(asyncio.create_task(handle))
         await self.settle()
 
-    async def _handle(self, user: User, label: str, width: int) -> None:
-        flow = self.fairness.flow(user, GET, reads=self.reads)
+    async def _handle(self, user: User, label: str, where: Route, width: int) -> None:
+        flow = self.fairness.flow(user, where, reads=self.reads)
         if not self.fairness.begin(flow, width):
             reason = await self.fairness.wait(flow, width)
             if reason is not None:
@@ -261,6 +288,82 @@ def test_an_exempt_flow_takes_turns_but_is_never_refused() -> None:
         assert not desk.refused
 
     simulate(scenario)
+
+
+def test_what_an_administrator_renews_passes_what_else_they_asked_for() -> None:
+    async def scenario(desk: Desk) -> None:
+        await desk.ask(ADMIN, count=40)
+        for node in ("a", "b", "c"):
+            await desk.ask(ADMIN, f"lease-{node}", where=lease(node))
+        assert desk.started[4:] == ["lease-a", "lease-b", "lease-c"]
+
+    simulate(scenario, kinds=[False])
+
+
+def test_a_renewal_passes_what_else_its_user_asked_for() -> None:
+    async def scenario(desk: Desk) -> None:
+        await desk.ask(FLOODER, count=12)
+        await desk.ask(FLOODER, "lease", where=lease("a"))
+        assert desk.started[4:] == ["lease"]
+
+    simulate(scenario, kinds=[False])
+
+
+def test_one_object_renewed_again_and_again_takes_turns() -> None:
+    async def scenario(desk: Desk) -> None:
+        await desk.ask(ADMIN, count=12)
+        await desk.ask(ADMIN, "lease", where=lease("a"), count=20)
+        assert desk.started[4:] == ["lease"]
+        assert "admin-4" in await desk.turn()
+
+    simulate(scenario, kinds=[False])
+
+
+def test_what_an_administrator_renews_is_never_refused() -> None:
+    async def scenario(desk: Desk) -> None:
+        under_way = [desk.fairness.flow(ADMIN, lease(f"n{n}"), reads=False) for n in range(100)]
+        under_way = [flow for flow in under_way if desk.fairness.begin(flow, 0)]
+        assert len(under_way) < 100  # no seats are left
+        await desk.ask(ADMIN, "late", where=lease("late"))
+        desk.clock.advance(60.0)
+        desk.fairness.sweep()
+        assert (desk.started, desk.refused) == ([], [])
+        for flow in under_way:
+            desk.fairness.end(flow)
+        await desk.drain()
+        assert desk.started == ["late"]
+
+    simulate(scenario, kinds=[False])
+
+
+def test_a_server_renews_leases_while_their_client_floods_it() -> None:
+    """As a fleet of simulated nodes does whose pods are all deleted at once."""
+
+    async def run() -> None:
+        answered: list[str] = []
+        async with Cluster() as cluster:
+            client = cluster.client
+            leases = [
+                await client.create(
+                    Lease(metadata=ObjectMeta(name=f"n{n}", namespace="kube-node-lease"))
+                )
+                for n in range(20)
+            ]
+
+            async def note(label: str, request: Awaitable[object]) -> None:
+                await request
+                answered.append(label)
+
+            async with asyncio.TaskGroup() as tasks:
+                for number in range(300):
+                    tasks.create_task(note("pod", cluster.add_pod(f"p{number}")))
+                for lease in leases:
+                    spec = LeaseSpec(holder_identity=lease.metadata.name)
+                    tasks.create_task(note("lease", client.update(replace(lease, spec=spec))))
+        # No later than the pods that need not wait, of which a turn has a few.
+        assert answered[: len(leases) + 20].count("lease") == len(leases)
+
+    asyncio.run(run())
 
 
 def test_probes_never_wait() -> None:
