@@ -21,9 +21,10 @@ def data_directory_option(command: F) -> F:
         "--data-dir",
         "data_directory",
         metavar="DIR",
+        type=click.Path(file_okay=False, path_type=Path),
         default=DEFAULT,
         show_default=True,
-        callback=lambda _context, _option, value: Path(value).expanduser(),
+        callback=lambda _context, _option, value: value.expanduser(),
         help="Where the server keeps its data.",
     )
     return option(command)

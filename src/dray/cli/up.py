@@ -12,24 +12,19 @@ from dray.cli.data_directory import data_directory_option
 from dray.cli.embedded.cluster import ClusterSettings, run_cluster
 from dray.cli.embedded.instance import Instance
 from dray.cli.embedded.kept_fleet import find_fleet
-from dray.cli.embedded.layout import KUBECONFIG, SECRETS
+from dray.cli.embedded.layout import KUBECONFIG
 from dray.cli.embedded.plan import plan_nodes
 from dray.cli.embedded.process_age import process_seconds
 from dray.cli.errors import CommandError
-from dray.cli.gates import feature_gates_option, parse_gates
-from dray.cli.operations import operations_options, parse_operations
 from dray.cli.output import examples
 from dray.cli.running import only_configuration
+from dray.cli.server_options import parse_server, server_options
 from dray.clock import SystemClock
 from dray.entropy import SystemEntropy
 from dray.errors import ConfigurationError
 from dray.http.loop import run
-from dray.server.runtime_config import parse_runtime_config
-from dray.server.server import Settings
 
 __all__ = ["command"]
-
-DEFAULT_PORT: Final = 6443
 
 # Parts that log every step of theirs, which one who watches a whole cluster did not ask for.
 TALKATIVE: Final = ("dray.agent", "dray.controllers", "dray.scheduler", "dray.sdk")
@@ -50,19 +45,6 @@ NODES_MAX: Final = 10_000
     ),
 )
 @data_directory_option
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=DEFAULT_PORT,
-    show_default=True,
-    help="The port to listen at; 0 takes any that is free.",
-)
-@click.option(
-    "--kubeconfig",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Where to write a kubeconfig for the administrator.  [default: DATA_DIR/kubeconfig]",
-)
 @click.option(
     "--nodes",
     type=click.IntRange(0, NODES_MAX),
@@ -100,43 +82,17 @@ NODES_MAX: Final = 10_000
     is_flag=True,
     help="Leave pods running when the cluster stops; the next start takes them over.",
 )
-@click.option(
-    "--tls-san",
-    "names",
-    multiple=True,
-    metavar="NAME",
-    help="Another name or address by which clients call the server; may be repeated.",
-)
-@click.option(
-    "--token-auth-file",
-    "token_file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help='A file of bearer tokens, a line each: token,user,uid,"group,group".',
-)
-@click.option(
-    "--runtime-config",
-    default="",
-    metavar="GROUP/VERSION=BOOL,...",
-    help="API versions to serve beyond the default ones, or not to serve.",
-)
-@feature_gates_option
-@operations_options
+@server_options
 def command(
     data_directory: Path,
-    host: str,
-    port: int,
-    kubeconfig: Path | None,
     nodes: int | None,
     fleet: Path | None,
     drivers: tuple[str, ...],
     runtime: str | None,
     cri_endpoint: str,
     keep_pods: bool,
-    names: tuple[str, ...],
-    token_file: Path | None,
-    runtime_config: str,
-    feature_gates: tuple[str, ...],
-    **operations: Any,
+    kubeconfig: Path | None,
+    **server: Any,
 ) -> None:
     """Run a whole cluster: API server, scheduler, controllers and nodes, in one process.
 
@@ -145,29 +101,19 @@ def command(
     SIGINT stop it, with what pods run; the next start starts pods again.
     """
     data_directory = data_directory.absolute()
-    gates = parse_gates(feature_gates)
     if fleet is None and nodes is None and not drivers:
         fleet = _fleet_of_last_start(data_directory)
     try:
         settings = ClusterSettings(
             data_directory=data_directory,
             kubeconfig=(kubeconfig or data_directory / KUBECONFIG).absolute(),
-            server=Settings(
-                secrets=data_directory / SECRETS,
-                host=host,
-                port=port,
-                names=names,
-                token_file=token_file,
-                versions=parse_runtime_config(runtime_config),
-                gates=gates,
-                operations=parse_operations(data_directory=data_directory, **operations),
-            ),
+            server=parse_server(data_directory, **server),
             nodes=plan_nodes(count=nodes, fleet=fleet, drivers=drivers, runtime=runtime),
             fleet=fleet,
             cri_endpoint=cri_endpoint,
             keep_pods=keep_pods,
         )
-        _hush(operations["log_level"])
+        _hush(server["log_level"])
         run(run_cluster(settings, clock=SystemClock(), entropy=SystemEntropy(), ready=_tell))
     except ConfigurationError as error:
         raise CommandError(str(error)) from error

@@ -30,3 +30,10 @@ def test_the_directory_may_be_under_home(arguments: list[str], shown: str) -> No
 
 def test_help_tells_the_default() -> None:
     assert "~/.local/share/dray" in CliRunner().invoke(show, ["--help"]).output
+
+
+def test_a_file_is_no_directory(tmp_path: Path) -> None:
+    file = tmp_path / "data"
+    file.touch()
+    result = CliRunner().invoke(show, ["--data-dir", str(file)])
+    assert (result.exit_code, "is a file" in result.output) == (2, True)

@@ -11,7 +11,8 @@ import yaml
 from click.testing import CliRunner, Result
 
 import dray.cli.server as module
-from dray.cli.server import DATABASE, SECRETS, command
+from dray.cli.embedded.layout import DATABASE, SECRETS
+from dray.cli.server import command
 from dray.server.pki import write_kubeconfig
 
 pytestmark = pytest.mark.slow
