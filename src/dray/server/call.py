@@ -5,9 +5,9 @@ A Call is made once the path, the user and the resource are known, and lives as 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from dray.api.wire import Time
 from dray.errors import InternalError
@@ -60,12 +60,12 @@ class Call:
     def user_agent(self) -> str:
         return self.request.headers.get("user-agent", "")
 
-    async def aside(
+    def aside(
         self, stored_bytes: int, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs
-    ) -> R:
+    ) -> Coroutine[Any, Any, R]:
         """What pure work on the body and on so many bytes that are stored comes to."""
         size = stored_bytes + len(self.request.body)
-        return await self.services.aside.do_for(self.user.name, size, work, *args, **kwargs)
+        return self.services.aside.do_for(self.user.name, size, work, *args, **kwargs)
 
     def key(self, name: str = "") -> str:
         return key_of(self.served.prefix, self.namespace, name or self.route.name)
@@ -76,7 +76,7 @@ class Call:
             self.warnings.append(text)
 
     def now(self) -> Time:
-        return Time(self.services.clock.now())
+        return self.services.wall_time.now()
 
     def circumstances(self, now: Time) -> Circumstances:
         return Circumstances(self.services.gates, now, self.resource)

@@ -62,6 +62,11 @@ class FieldMatcher:
         """The value that the field must have, if there is only one; for indexes."""
         return self.selector.exact_value(field)
 
+    def asks_only_for(self, field: str) -> bool:
+        """Whether the field is all that has to be known of an object."""
+        required = self.selector.requirements
+        return bool(required) and all(one.field == field for one in required)
+
     def matches(self, obj: Object) -> bool:
         """Whether a typed object, at its hub version, is meant."""
         for value_of, value, equal in self._object_checks:

@@ -84,10 +84,25 @@ class Reading:
 class Selection:
     """The objects of one resource that a client is interested in."""
 
-    __slots__ = ("_fits", "_node", "canonical", "fields", "labels", "namespace", "prefix")
+    __slots__ = (
+        "_fits",
+        "_node",
+        "_only_node",
+        "canonical",
+        "fields",
+        "labels",
+        "namespace",
+        "prefix",
+    )
 
     def __init__(
-        self, prefix: str, namespace: str, labels: Selector | None, fields: FieldMatcher
+        self,
+        prefix: str,
+        namespace: str,
+        labels: Selector | None,
+        fields: FieldMatcher,
+        *,
+        custom: bool = False,
     ) -> None:
         self.namespace = namespace
         self.prefix = f"{prefix}{namespace}/" if namespace else prefix
@@ -96,9 +111,12 @@ class Selection:
         self._fits = None if labels is None else labels.matcher()
         # As every object of the node has it in its JSON. Of the objects of many nodes, most need
         # not be read then: a fleet whose nodes each list what is theirs would read all for each.
-        node = fields.exact(NODE_NAME)
+        # A custom resource may have anything under that name.
+        node = None if custom else fields.exact(NODE_NAME)
         plain = node is not None and _PLAIN.issuperset(node)
         self._node = msgspec.json.encode(node) if node and plain else b""
+        # A kubelet asks for nothing else, and a scheduler for all that have no node, or have one.
+        self._only_node = not custom and fields.asks_only_for(NODE_NAME)
         # Two clients with equal texts are interested in the same objects.
         self.canonical = (self.prefix, "" if labels is None else str(labels), fields.canonical)
 
@@ -120,6 +138,8 @@ class Selection:
                 return False
         if self.fields.everything:
             return True
+        if self._only_node:
+            return self.fields.matches_json({"spec": {"nodeName": node_name_of(record)}})
         if reading is None:
             return self.fields.matches_json(_DOCUMENT.decode(record.value))
         return self.fields.matches_json(reading.document(record))
@@ -138,7 +158,13 @@ def select(served: Served, namespace: str, labels: str, fields: str) -> Selectio
     matcher = EVERY_OBJECT
     if fields:
         matcher = field_matcher(resource, fields, selectable=served.selectable)
-    return Selection(served.prefix, namespace if resource.namespaced else "", selector, matcher)
+    return Selection(
+        served.prefix,
+        namespace if resource.namespaced else "",
+        selector,
+        matcher,
+        custom=served.selectable is not None,
+    )
 
 
 def key_under(selection: Selection, served: Served) -> str | None:

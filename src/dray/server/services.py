@@ -22,6 +22,7 @@ from dray.server.registry import Registry
 from dray.server.state import State
 from dray.server.turns import Turns
 from dray.server.user import Attributes, Decision
+from dray.server.wall_time import WallTime
 from dray.store.store import Store
 
 __all__ = ["Admission", "AfterCreate", "Authorizer", "Services"]
@@ -74,3 +75,7 @@ class Services:
     after_create: dict[type[Object], AfterCreate] = field(default_factory=dict)
     aside: Aside = field(default_factory=Aside)
     allocations: Allocations | None = None  # None: nobody checks who holds which device
+    wall_time: WallTime = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "wall_time", WallTime(self.clock))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import msgspec
@@ -168,3 +169,22 @@ def test_objects_of_a_node_are_found_whatever_else_names_it(
     node: str, document: dict[str, Any], *, meant: bool
 ) -> None:
     assert select(PODS, "", "", f"spec.nodeName={node}").matches(record(**document)) is meant
+
+
+@pytest.mark.parametrize(
+    ("fields", "meant"),
+    [
+        ("spec.nodeName!=", True),
+        ("spec.nodeName!=n,spec.nodeName!=m", False),
+        ("spec.nodeName!=,status.phase=Running", False),
+    ],
+)
+def test_nodes_may_be_ruled_out(fields: str, *, meant: bool) -> None:
+    pod = record(spec={"nodeName": "n"}, status={"phase": "Pending"})
+    assert select(PODS, "", "", fields).matches(pod) is meant
+
+
+def test_what_a_definition_calls_a_node_name_need_not_be_text() -> None:
+    widgets = dataclasses.replace(PODS, selectable=(".spec.nodeName",))
+    assert select(widgets, "", "", "spec.nodeName=5").matches(record(spec={"nodeName": 5}))
+    assert not select(widgets, "", "", "spec.nodeName=").matches(record(spec={"nodeName": 5}))

@@ -10,9 +10,10 @@ from typing import Any, Final
 
 __all__ = ["OBJECTS_MAX", "VALUE_BYTES_MAX", "Recent"]
 
-# What a busy scheduler has under way. Longer values are not remembered, which bounds the memory:
-# usual objects share their specs and take two or three kilobytes.
-OBJECTS_MAX: Final = 512
+# What a scheduler has under way that was given a few thousand pods at once. Longer values are not
+# remembered, which bounds the memory: usual objects share their specs and take two or three
+# kilobytes.
+OBJECTS_MAX: Final = 4096
 VALUE_BYTES_MAX: Final = 8 * 1024
 
 
