@@ -56,11 +56,12 @@ class Reading:
     Every write has its own revision, so that tells them apart.
     """
 
-    __slots__ = ("_documents", "_labels")
+    __slots__ = ("_documents", "_labels", "_nodes")
 
     def __init__(self) -> None:
         self._documents: dict[int, dict[str, Any]] = {}
         self._labels: dict[int, dict[str, str]] = {}
+        self._nodes: dict[int, str] = {}
 
     def document(self, record: Record) -> dict[str, Any]:
         """The JSON of the object; not to be changed."""
@@ -78,6 +79,15 @@ class Reading:
             found = _LABELS.decode(record.value).metadata.labels
             if len(self._labels) < READ_MAX:
                 self._labels[record.revision] = found
+        return found
+
+    def node(self, record: Record) -> str:
+        """The node that the object is on."""
+        found = self._nodes.get(record.revision)
+        if found is None:
+            found = node_name_of(record)
+            if len(self._nodes) < READ_MAX:
+                self._nodes[record.revision] = found
         return found
 
 
@@ -139,7 +149,8 @@ class Selection:
         if self.fields.everything:
             return True
         if self._only_node:
-            return self.fields.matches_json({"spec": {"nodeName": node_name_of(record)}})
+            node = node_name_of(record) if reading is None else reading.node(record)
+            return self.fields.matches_json({"spec": {"nodeName": node}})
         if reading is None:
             return self.fields.matches_json(_DOCUMENT.decode(record.value))
         return self.fields.matches_json(reading.document(record))

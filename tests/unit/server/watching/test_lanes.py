@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from dray.errors import RevisionCompacted
+from dray.server import selection
 from dray.server.registry import Registry
 from dray.server.selection import Reading, Selection, select
 from dray.server.watching.lanes import (
@@ -243,7 +244,16 @@ def test_an_event_of_one_node_is_not_matched_against_the_others(
     run(scenario)
 
 
-def test_lanes_that_select_by_fields_read_an_object_once(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("field", "decoder"),
+    [
+        pytest.param("status.phase", "_DOCUMENT", id="any"),
+        pytest.param("spec.nodeName", "_PLACED", id="node"),
+    ],
+)
+def test_lanes_that_select_by_fields_read_an_object_once(
+    monkeypatch: pytest.MonkeyPatch, field: str, decoder: str
+) -> None:
     class Decoder:
         def __init__(self, decoder: msgspec.json.Decoder[Any]) -> None:
             self.decoder = decoder
@@ -253,17 +263,17 @@ def test_lanes_that_select_by_fields_read_an_object_once(monkeypatch: pytest.Mon
             self.count += 1
             return self.decoder.decode(value)
 
-    documents = Decoder(msgspec.json.Decoder())
-    monkeypatch.setattr("dray.server.selection._DOCUMENT", documents)
+    counted = Decoder(getattr(selection, decoder))
+    monkeypatch.setattr(selection, decoder, counted)
 
     async def scenario(shop: Shop) -> None:
-        watchers = [shop.watcher(fields=f"spec.nodeName!=n{each}") for each in range(20)]
+        watchers = [shop.watcher(fields=f"{field}!=n{each}") for each in range(20)]
         for watcher in watchers:
             shop.lanes.join(watcher)
         await shop.place("p", "n")
-        assert documents.count == 1
+        assert counted.count == 1
         await shop.place("p", "n")
-        assert documents.count == 3
+        assert counted.count == 3
         assert {bytes(wire(watcher).data).count(b"\n") for watcher in watchers} == {2}
 
     run(scenario)
