@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
 from typing import Final, NamedTuple
@@ -97,23 +98,24 @@ class Allocations:
                 continue
             for tentative in self._tentative.get(key, ()):
                 if tentative.value is record.value:
-                    self._settle(key, tentative.holdings)
-                    self.drop(tentative)
+                    self._forget(tentative)
+                    self._replace(key, tentative.holdings)
                     break
             else:
                 self._settle(key, _parsed(key, record.value))
 
     def _settle(self, key: str, holdings: _Holdings) -> None:
         """A claim holds this, and nothing else, as far as the store knows."""
-        before = self._stored.get(key, ())
-        if before == holdings:
-            return
-        self._add(holdings)
-        self._remove(before)
+        if self._stored.get(key, ()) != holdings:
+            self._add(holdings)
+            self._replace(key, holdings)
+
+    def _replace(self, key: str, holdings: _Holdings) -> None:
+        """What is counted already is what the store knows; what it knew before is over."""
+        before = self._stored.pop(key, ())
         if holdings:
             self._stored[key] = holdings
-        else:
-            del self._stored[key]
+        self._remove(before)
 
     def take(self, tentative: _Tentative) -> None:
         """Hold what is on its way into the store."""
@@ -121,25 +123,31 @@ class Allocations:
         self._add(tentative.holdings)
 
     def drop(self, tentative: _Tentative) -> None:
-        """It has arrived, or never will. Dropping twice is fine."""
-        others = self._tentative.get(tentative.key, [])
-        if tentative in others:
-            others.remove(tentative)
-            if not others:
-                del self._tentative[tentative.key]
+        """It has been answered: if it is not stored by now, it never will be."""
+        if self._forget(tentative):
             self._remove(tentative.holdings)
+
+    def _forget(self, tentative: _Tentative) -> bool:
+        others = self._tentative.get(tentative.key, [])
+        if tentative not in others:
+            return False
+        others.remove(tentative)
+        if not others:
+            del self._tentative[tentative.key]
+        return True
 
     def _forget_lost(self) -> bool:
         """Whether there were writes that nobody waited for, and that the store did not take.
 
-        While one is on its way, the head of its key shows it; or shows what came after it, which
-        can be stored only if it was.
+        While one is on its way, the head of its key shows what it holds; or shows what came after
+        it, which can be stored only if it was.
         """
         lost = []
         for writes in self._tentative.values():
             for write in writes:
                 head = self._store.head(write.key) if write.left else None
-                if write.left and (head is None or head.value is not write.value):
+                held = () if head is None else _parsed(write.key, head.value)
+                if write.left and held != write.holdings:
                     lost.append(write)
         for write in lost:
             self.drop(write)
@@ -147,29 +155,33 @@ class Allocations:
 
     def _add(self, holdings: _Holdings) -> None:
         for pool, device, use in holdings:
-            devices = self._devices.setdefault(pool, {})
-            devices[device] = (*devices.get(device, ()), use)
+            devices = self._devices.get(pool)
+            if devices is None:
+                devices = self._devices[pool] = {}
+            uses = devices.get(device)
+            devices[device] = (use,) if uses is None else (*uses, use)
 
     def _remove(self, holdings: _Holdings) -> None:
         for pool, device, use in holdings:
             devices = self._devices[pool]
-            uses = list(devices[device])
-            uses.remove(use)  # one of them: a use may be stored, and be stored again
-            if uses:
-                devices[device] = tuple(uses)
-            else:
+            uses = devices[device]
+            if len(uses) > 1:
+                index = uses.index(use)  # any of them: it may be stored, and be stored again
+                devices[device] = uses[:index] + uses[index + 1 :]
+            elif len(devices) > 1:
                 del devices[device]
-                if not devices:
-                    del self._devices[pool]
+            else:
+                del self._devices[pool]
 
     # Checking ----------------------------------------------------------------------------------
 
     def _problem(self, key: str, holdings: _Holdings) -> _Problem | None:
         """Why a claim cannot have all of this."""
-        for index, (pool, device, use) in enumerate(holdings):
+        wanted: dict[PoolID, dict[str, list[_Use]]] = {}
+        for pool, device, use in holdings:
+            mine = wanted.setdefault(pool, {}).setdefault(device, [])
             others = self._others(key, pool, device)
-            if index:
-                others += [one.use for one in holdings[:index] if one[:2] == (pool, device)]
+            others += mine
             for other in others:
                 if use.share is None or other.share is None or use.share == other.share:
                     return _taken(_path(pool, device), use, other)
@@ -177,19 +189,19 @@ class Allocations:
                 found = self._too_small(pool, device, use, others)
                 if found is not None:
                     return found
-        for pool in dict.fromkeys([holding.pool for holding in holdings]):
+            mine.append(use)
+        for pool, devices in wanted.items():
             published = self._pools.find(pool)
             if published.has_counters:
-                wanted = {holding.device for holding in holdings if holding.pool == pool}
-                found = self._overdrawn(key, pool, wanted, published)
+                found = self._overdrawn(key, pool, devices.keys(), published)
                 if found is not None:
                     return found
         return None
 
     def _others(self, key: str, pool: PoolID, device: str) -> list[_Use]:
-        """How other claims use a device; what is stored and about to be stored again is one use."""
-        uses = self._devices.get(pool, _NONE).get(device)
-        return [] if uses is None else [use for use in dict.fromkeys(uses) if use.key != key]
+        """How other claims use a device."""
+        uses = self._devices.get(pool, _NONE).get(device, ())
+        return [use for use in uses if use.key != key]
 
     def _too_small(
         self, pool: PoolID, device: str, share: _Use, others: Sequence[_Use]
@@ -209,23 +221,29 @@ class Allocations:
         return None
 
     def _overdrawn(
-        self, key: str, pool: PoolID, wanted: set[str], published: PublishedPool
+        self, key: str, pool: PoolID, wanted: AbstractSet[str], published: PublishedPool
     ) -> _Problem | None:
         """Whether devices draw more from counters than others left in them."""
         devices = published.devices
-        in_use = self._devices.get(pool, _NONE)
-        known = sorted(wanted & devices.keys())
-        for counter_set in dict.fromkeys([each for name in known for each in devices[name].draws]):
-            ours = [devices[name].draws.get(counter_set, {}) for name in known]
+        in_use = self._devices.get(pool, _NONE).keys() - wanted
+        ours: dict[str, list[Mapping[str, Quantity]]] = {}
+        for name in sorted(wanted & devices.keys()):
+            for counter_set, draws in devices[name].draws.items():
+                ours.setdefault(counter_set, []).append(draws)
+        for counter_set, drawn in ours.items():
             theirs = [
                 devices[name].draws[counter_set]
-                for name in published.drawers[counter_set]
-                if name in in_use and name not in wanted and self._others(key, pool, name)
+                for name in published.drawers[counter_set] & in_use
+                if self._others(key, pool, name)
             ]
-            for counter, there in published.counters.get(counter_set, {}).items():
-                more = [draws[counter] for draws in ours if counter in draws]
+            limits = published.counters.get(counter_set, {})
+            for counter in dict.fromkeys([each for draws in drawn for each in draws]):
+                there = limits.get(counter)
+                if there is None:
+                    continue
+                more = [draws[counter] for draws in drawn if counter in draws]
                 taken = [draws[counter] for draws in theirs if counter in draws]
-                if more and _exceeds((*taken, *more), there):
+                if _exceeds((*taken, *more), there):
                     where = f"counter set {counter_set} of pool {pool[0]}/{pool[1]}"
                     told = f"{where} has {there} of {counter}, {_more(_sum(more), taken)}"
                     return _Problem("counter", told)

@@ -58,7 +58,11 @@ class PublishedPool:
             device.name: PublishedDevice(
                 {name: each.value for name, each in device.capacity.items()},
                 {
-                    drawn.counter_set: {name: each.value for name, each in drawn.counters.items()}
+                    drawn.counter_set: {
+                        name: each.value
+                        for name, each in drawn.counters.items()
+                        if not each.value.is_zero
+                    }
                     for drawn in device.consumes_counters
                 },
             )

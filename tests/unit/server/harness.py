@@ -293,6 +293,7 @@ async def start(
     gates: FeatureGates = DEFAULT_GATES,
     versions: Callable[[str, str], bool] | None = None,
     token_file: bool = True,
+    allocation_check: bool = True,
 ) -> Api:
     """A server that has what every server has from the start."""
     store, clock = store or MemoryStore(), FakeClock()
@@ -302,6 +303,7 @@ async def start(
         token_file=secrets / "tokens.csv" if token_file else None,
         gates=gates,
         versions=versions,
+        allocation_check=allocation_check,
     )
     server = Server(store, settings, clock, SeededEntropy(1))
     await bootstrap(Internal(server.services), server.services.state)
@@ -313,6 +315,7 @@ def served(
     gates: FeatureGates = DEFAULT_GATES,
     versions: Callable[[str, str], bool] | None = None,
     store: Callable[[], Store] = MemoryStore,
+    allocation_check: bool = True,
 ) -> Callable[[Callable[Concatenate[Api, P], Awaitable[None]]], Callable[P, None]]:
     """A test that gets a server of its own as its first argument."""
 
@@ -320,7 +323,12 @@ def served(
         @wraps(test)
         def run(*args: P.args, **kwargs: P.kwargs) -> None:
             async def main() -> None:
-                api = await start(store=store(), gates=gates, versions=versions)
+                api = await start(
+                    store=store(),
+                    gates=gates,
+                    versions=versions,
+                    allocation_check=allocation_check,
+                )
                 try:
                     await test(api, *args, **kwargs)
                 finally:
