@@ -58,13 +58,18 @@ class Agent:
         *,
         clock: Clock,
         entropy: Entropy,
+        heartbeats: Client | None = None,
         pods: PodSource | None = None,
         events: EventRecorder | None = None,
     ) -> None:
-        """`pods` and `events` are for fleets, whose nodes share one of each and do not run it."""
+        """`heartbeats` is a client for the Node and its Lease: over a socket they need their own.
+
+        `pods` and `events` are for fleets, whose nodes share one of each and do not run it.
+        """
         settings.check()
         self.settings: Final = settings
         self._client = client
+        self._heartbeats = heartbeats or client
         self._runtime = runtime
         self._clock = clock
         self._entropy = entropy
@@ -160,7 +165,7 @@ class Agent:
         if api is not None:
             await api.start()
         node = NodeKeeper(
-            self._client,
+            self._heartbeats,
             await self._describe(api),
             clock=self._clock,
             entropy=self._entropy,

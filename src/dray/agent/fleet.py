@@ -105,9 +105,13 @@ class Fleet:
         *,
         clock: Clock,
         entropy: Entropy,
+        heartbeats: Client | None = None,
         traits: Mapping[str, Traits] | None = None,
     ) -> None:
-        """`traits` are by the names of nodes; a node without any is plain."""
+        """`heartbeats` is a client for Nodes and Leases alone, should the other be busy.
+
+        `traits` are by the names of nodes; a node without any is plain.
+        """
         known = traits or {}
         self._pods = SharedPods(client, clock=clock, entropy=entropy)
         self._events = EventRecorder(client, component=COMPONENT, clock=clock, entropy=entropy)
@@ -126,6 +130,7 @@ class Fleet:
                 ),
                 clock=clock,
                 entropy=entropy,
+                heartbeats=heartbeats,
                 pods=self._pods.of(name),
                 events=self._events,
             )

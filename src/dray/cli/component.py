@@ -145,9 +145,13 @@ def run_component(options: ComponentOptions, make: Make) -> None:
 async def _run(options: ComponentOptions, make: Make) -> None:
     clock, entropy = SystemClock(), SystemEntropy()
     async with AsyncExitStack() as stack:
-        client = connect(options.config(), clock=clock, entropy=entropy)
+        config = options.config()
+        client = connect(config, clock=clock, entropy=entropy)
         stack.push_async_callback(client.close)
-        office = _Office(options, client, make, clock, entropy)
+        # Connections are few, and the lead must not be lost because there is much to do.
+        electing = connect(config, clock=clock, entropy=entropy)
+        stack.push_async_callback(electing.close)
+        office = _Office(options, client, electing, make, clock, entropy)
         where = ""
         if options.port is not None:
             listener = Listener(office.answer, clock=clock, host=options.host, port=options.port)
@@ -167,12 +171,14 @@ class _Office:
         self,
         options: ComponentOptions,
         client: Client,
+        electing: Client,
         make: Make,
         clock: Clock,
         entropy: Entropy,
     ) -> None:
         self._options = options
         self._client = client
+        self._electing = electing
         self._make = make
         self._clock = clock
         self._entropy = entropy
@@ -188,7 +194,7 @@ class _Office:
             await self._work()
             return
         elector = LeaderElector(
-            self._client,
+            self._electing,
             name=self._options.lease,
             identity=f"{socket.gethostname()}_{os.getpid()}_{self._entropy.uid()}",
             namespace=self._options.lease_namespace,

@@ -26,7 +26,7 @@ from dray.cli.log_options import log_as, log_options
 from dray.cli.node_parts import attached, cdi_directory, open_runtime, published
 from dray.cli.output import examples
 from dray.cli.running import either, end, only_configuration, told_to_stop
-from dray.client import Config, connect, load_kubeconfig
+from dray.client import Client, Config, connect, load_kubeconfig
 from dray.clock import Clock, SystemClock
 from dray.entropy import Entropy, SystemEntropy
 from dray.errors import ConfigurationError
@@ -196,12 +196,13 @@ async def _node(
             addresses=() if ip_address(host).is_unspecified else (host,),
             tls=_serving(config, settings.root, host, clock, entropy),
         )
-        client = connect(config, clock=clock)
-        stack.push_async_callback(client.close)
+        client, heartbeats = _clients(config, stack, clock)
         containers = await stack.enter_async_context(
             open_runtime(runtime, settings.root, cdi, cri_endpoint, clock, entropy)
         )
-        agent = Agent(client, containers, settings, clock=clock, entropy=entropy)
+        agent = Agent(
+            client, containers, settings, clock=clock, entropy=entropy, heartbeats=heartbeats
+        )
         running = asyncio.ensure_future(agent.run())
         stack.push_async_callback(end, running)
         await either(agent.ready(), running)
@@ -227,10 +228,9 @@ async def _fleet(
 ) -> None:
     clock, entropy = SystemClock(), SystemEntropy()
     async with AsyncExitStack() as stack:
-        client = connect(config, clock=clock)
-        stack.push_async_callback(client.close)
+        client, heartbeats = _clients(config, stack, clock)
         names = [f"{settings.node_name}-{number}" for number in range(nodes)]
-        fleet = Fleet(client, names, clock=clock, entropy=entropy)
+        fleet = Fleet(client, names, clock=clock, entropy=entropy, heartbeats=heartbeats)
         running = asyncio.ensure_future(fleet.run())
         stack.push_async_callback(end, running)
         await either(fleet.ready(), running)
@@ -241,6 +241,14 @@ async def _fleet(
         keep_what_is_there()
         click.echo(f"dray node: {nodes} simulated nodes ready, {names[0]} to {names[-1]}")
         await either(told_to_stop(), running)
+
+
+def _clients(config: Config, stack: AsyncExitStack, clock: Clock) -> tuple[Client, Client]:
+    """Two clients: connections are few, and heartbeats must not wait until pods are done."""
+    client, heartbeats = connect(config, clock=clock), connect(config, clock=clock)
+    for each in (client, heartbeats):
+        stack.push_async_callback(each.close)
+    return client, heartbeats
 
 
 def _serving(

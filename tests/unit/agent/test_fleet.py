@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 
 from dray.agent.fleet import Fleet, SharedPods, Traits
+from dray.api.coordination import Lease
 from dray.api.core import Node, Pod, Taint
 from dray.api.quantity import Quantity
-from dray.client import EventType
+from dray.client import Call, Client, EventType, Reply, StreamedReply, Transport
 from dray.entropy import SeededEntropy
+from dray.server.routing import route
 from dray.testing import FakeClock
 from dray.testing.cluster import Cluster
 
@@ -50,6 +52,57 @@ def test_every_node_is_registered_and_runs_its_own_pods() -> None:
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
+
+    run(scenario())
+
+
+class Counted:
+    """A transport that remembers which resources it was asked for."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self.asked: set[str] = set()
+
+    async def request(self, call: Call) -> Reply:
+        self._count(call)
+        return await self._transport.request(call)
+
+    async def stream(self, call: Call) -> StreamedReply:
+        self._count(call)
+        return await self._transport.stream(call)
+
+    async def close(self) -> None:
+        await self._transport.close()
+
+    def _count(self, call: Call) -> None:
+        where = route(call.method, call.path, {})
+        self.asked.add(f"{where.resource}/{where.subresource}".rstrip("/"))
+
+
+def test_nodes_are_kept_alive_by_the_client_for_heartbeats_alone() -> None:
+    async def scenario() -> None:
+        async with Cluster(clock=FakeClock()) as cluster:
+            work, beats = Counted(cluster.transport()), Counted(cluster.transport())
+            fleet = Fleet(
+                Client(work, clock=cluster.clock),
+                ["one", "two"],
+                clock=cluster.clock,
+                entropy=SeededEntropy(1),
+                heartbeats=Client(beats, clock=cluster.clock),
+            )
+            task = asyncio.ensure_future(fleet.run())
+            await fleet.ready()
+            await cluster.add_pod("pod", node="one")
+            await running(cluster, "pod")
+            async for event in cluster.client.watch(Lease, namespace="kube-node-lease"):
+                if event.object.metadata.name == "two":
+                    break
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+            assert beats.asked == {"nodes", "leases"}
+            assert "pods/status" in work.asked
+            assert not work.asked & {"nodes", "nodes/status", "leases"}
 
     run(scenario())
 

@@ -19,7 +19,7 @@ from dray.api.wire import MicroTime
 from dray.cli import component as module
 from dray.cli.component import Component, ComponentOptions, run_component
 from dray.cli.errors import CommandError, CommandFailed
-from dray.client import Client, Informers, connect, load_kubeconfig
+from dray.client import Client, Informers, LeaderElector, connect, load_kubeconfig
 from dray.clock import Clock, SystemClock
 from dray.entropy import Entropy, SystemEntropy
 from dray.errors import LeadershipLost
@@ -136,6 +136,31 @@ def test_a_lost_lease_ends_it_with_what_to_do(
             run_component(options, making(stop))
 
 
+@pytest.mark.slow
+def test_the_lease_is_not_renewed_by_the_client_that_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All connections of that one may be taken for longer than the lease lasts."""
+    electing: list[Client] = []
+    working: list[Client] = []
+
+    class Candidate(LeaderElector):
+        def __init__(self, client: Client, **options: Any) -> None:
+            electing.append(client)
+            super().__init__(client, **options)
+
+    def make(client: Client, informers: Informers, _clock: Clock, _entropy: Entropy) -> Component:
+        working.append(client)
+        return Watcher(informers, stop)
+
+    monkeypatch.setattr(module, "LeaderElector", Candidate)
+    with cluster(tmp_path) as kubeconfig:
+        options = ComponentOptions(name="watcher", lease="watchers", kubeconfigs=(kubeconfig,))
+        run_component(options, make)
+    assert len(electing) == len(working) == 1
+    assert electing[0] is not working[0]
+
+
 def test_a_cluster_that_is_not_configured_is_said_so(tmp_path: Path) -> None:
     options = ComponentOptions(name="watcher", lease="w", kubeconfigs=(tmp_path / "none",))
     with pytest.raises(CommandError, match="none"):
@@ -150,7 +175,7 @@ def test_probes_are_answered(tmp_path: Path) -> None:
         clock, entropy = SystemClock(), SystemEntropy()
         client = connect(load_kubeconfig(config), clock=clock)
         options = ComponentOptions(name="watcher", lease="w")
-        office = module._Office(options, client, making(stop), clock, entropy)
+        office = module._Office(options, client, client, making(stop), clock, entropy)
 
         async def ask(path: str) -> tuple[int, bytes]:
             answer = await office.answer(make_request("GET", path, None, {}))

@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -24,7 +24,7 @@ from dray.conform.cluster import Cluster
 from dray.drivers.simulated.control import SOCKET_NAME
 from dray.drivers.simulated.control import command as give
 from dray.entropy import SystemEntropy
-from dray.errors import ConfigurationError
+from dray.errors import ConfigurationError, TransportError
 from tests.unit.sdk.drivers import short_directory
 
 
@@ -188,6 +188,22 @@ def test_a_node_has_its_drivers_and_ends_when_told_to(monkeypatch: pytest.Monkey
         assert visit.faults == [], "faults are taken on command"
         left = [path for path in (root / "n").rglob("*.sock") if path.is_socket()]
         assert not left, "sockets are removed"
+
+
+def test_heartbeats_have_a_client_of_their_own(tmp_path: Path) -> None:
+    """Pods may keep all connections of the other busy for longer than a lease lasts."""
+    config = tmp_path / "config"
+    config.write_text(KUBECONFIG)
+
+    async def body() -> None:
+        async with AsyncExitStack() as stack:
+            clients = module._clients(load_kubeconfig(config), stack, SystemClock())
+            assert clients[0] is not clients[1]
+        for client in clients:
+            with pytest.raises(TransportError, match="closed"):
+                await client.list(Node)
+
+    asyncio.run(body())
 
 
 @pytest.mark.slow
