@@ -16,7 +16,7 @@ import msgspec
 
 from dray.api.carried import is_plain
 from dray.api.codec import decode_plain, repeats_members
-from dray.api.meta import Object
+from dray.api.meta import Object, ObjectMeta
 from dray.api.shared import share
 from dray.api.wire import Carried, Struct
 
@@ -28,6 +28,12 @@ O = TypeVar("O", bound=Object)  # noqa: E741
 # is remembered. Specs of pods have one or two thousand bytes.
 SPECS_MAX: Final = 128
 SPEC_BYTES_MAX: Final = 8 * 1024
+
+# Sets of fields that are owned together repeat from object to object as well.
+FIELDS_MAX: Final = 256
+FIELDS_BYTES_MAX: Final = 2048
+
+_repeats: Final = lru_cache(maxsize=FIELDS_MAX)(repeats_members)
 
 
 class SpecDecoder(Generic[O]):
@@ -47,10 +53,11 @@ class SpecDecoder(Generic[O]):
             ),
         )
 
-    def decode(self, document: bytes) -> O | None:
+    def decode(self, document: bytes, *, unique: bool = False) -> O | None:
         """The object in a document without white space; None if there is anything unusual.
 
-        Raises DecodeError for what is too long or too deep, or no text.
+        `unique` ones are known to have no member twice. Raises DecodeError for what is too long or
+        too deep, or no text.
         """
         envelope = decode_plain(document, self._envelope)
         if envelope is None or envelope.spec is None:
@@ -60,7 +67,9 @@ class SpecDecoder(Generic[O]):
         if not len(b"{}") < len(data) <= SPEC_BYTES_MAX:
             return None
         spec = _known(self._spec_type, data)
-        if spec is None or repeats_members(document.replace(data, b"null", 1)):
+        if spec is None:
+            return None
+        if not unique and repeats_members(_rest(document, data, envelope.metadata)):
             return None
         found: dict[str, Any] = {
             name: value for name in _SAID if (value := getattr(envelope, name))
@@ -74,6 +83,20 @@ class SpecDecoder(Generic[O]):
 
 
 _SAID: Final = ("api_version", "kind")
+
+
+def _rest(document: bytes, spec: bytes, metadata: ObjectMeta) -> bytes:
+    """The document without what is known to have no member twice.
+
+    What is taken out has a member, and so quotes that are not escaped: in a string, there is
+    nothing like it.
+    """
+    rest = document.replace(spec, b"null", 1)
+    for entry in metadata.managed_fields:
+        fields = b"" if entry.fields_v1 is None else bytes(entry.fields_v1)
+        if fields[:2] == b'{"' and len(fields) <= FIELDS_BYTES_MAX and not _repeats(fields):
+            rest = rest.replace(fields, b"null", 1)
+    return rest
 
 
 @lru_cache(maxsize=SPECS_MAX)

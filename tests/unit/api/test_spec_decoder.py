@@ -16,10 +16,17 @@ from dray.api.spec_decoder import SPEC_BYTES_MAX, SpecDecoder
 PODS = SpecDecoder(Pod)
 SPEC = {"containers": [{"name": "main", "image": "i", "volumeMounts": [{"name": "v"}]}]}
 
+OWNED = {"manager": "m", "fieldsType": "FieldsV1", "fieldsV1": {"f:spec": {"f:nodeName": {}}}}
+
 
 def document(name: str = "a", **members: Any) -> bytes:
     whole = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": SPEC, **members}
     return json.dumps(whole, separators=(",", ":")).encode()
+
+
+def owning(fields: bytes) -> bytes:
+    entries = b'[{"manager":"m","fieldsV1":{"f:x":{}}},{"manager":"n","fieldsV1":%s}]' % fields
+    return b'{"spec":{"nodeName":"n"},"metadata":{"name":"a","managedFields":%s}}' % entries
 
 
 @pytest.mark.parametrize(
@@ -28,6 +35,7 @@ def document(name: str = "a", **members: Any) -> bytes:
         document(),
         document(status={"phase": "Running"}),
         document(metadata={"name": "a", "labels": {"x": '":'}}),
+        document(metadata={"name": "a", "managedFields": [OWNED, OWNED, {"manager": "m"}]}),
         b'{"spec":{"nodeName":"n1"},"metadata":{"name":"a"}}',
         b'{"metadata":{"annotations":{"x":"{}"}},"spec":{"hostNetwork":true}}',
     ],
@@ -65,8 +73,17 @@ def test_objects_of_one_template_have_one_spec() -> None:
         pytest.param(b'{"spec":{"nodeName":"n","nodeName":"m"}}', id="twice-in-spec"),
         pytest.param(b'{"spec":{"nodeName":"n"},"metadata":{"name":"a","name":"b"}}', id="twice"),
         pytest.param(b'{"spec":{"nodeName":"n"},"spec":{"nodeName":"n"}}', id="two-specs"),
+        pytest.param(owning(b'{"f:x":{},"f:x":{}}'), id="twice-in-fields"),
+        pytest.param(owning(b'{"f:x":{}},"fieldsV1":{"f:x":{}}'), id="fields-twice"),
         pytest.param(document(spec={"nodeName": "n" * SPEC_BYTES_MAX}), id="long"),
     ],
 )
 def test_what_is_unusual_is_left_to_others(body: bytes) -> None:
     assert PODS.decode(body) is None
+
+
+def test_who_wrote_the_document_knows_that_no_member_is_there_twice() -> None:
+    twice = b'{"spec":{"nodeName":"n"},"metadata":{"name":"a","name":"b"}}'
+    found = PODS.decode(twice, unique=True)
+    assert found is not None
+    assert found.metadata.name == "b"

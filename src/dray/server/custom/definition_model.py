@@ -25,8 +25,15 @@ __all__ = ["DefinitionModel"]
 class DefinitionModel(TypedModel):
     """Definitions whose schemas are looked into."""
 
-    def read(self, body: bytes | Mapping[str, Any], resource: Resource, now: Time) -> Reading:
-        reading = super().read(body, resource, now)
+    def read(
+        self,
+        body: bytes | Mapping[str, Any],
+        resource: Resource,
+        now: Time,
+        *,
+        encoded: bool = False,
+    ) -> Reading:
+        reading = super().read(body, resource, now, encoded=encoded)
         definition: CustomResourceDefinition = reading.object
         unknown: list[str] = []
         try:

@@ -87,8 +87,16 @@ class CustomModel:
 
     # From bytes and back -----------------------------------------------------------------------
 
-    def read(self, body: bytes | Mapping[str, Any], resource: Resource, now: Time) -> Reading:
-        del resource, now  # a model is of one version, and no default depends on time
+    def read(
+        self,
+        body: bytes | Mapping[str, Any],
+        resource: Resource,
+        now: Time,
+        *,
+        encoded: bool = False,
+    ) -> Reading:
+        # A model is of one version, no default depends on time, and all is looked at anyway.
+        del resource, now, encoded
         document, problems = read_document(body)
         self._check_kind(document, body)
         metadata, unknown = self._metadata(document)

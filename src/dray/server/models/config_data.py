@@ -24,8 +24,15 @@ __all__ = ["ConfigDataModel"]
 class ConfigDataModel(TypedModel):
     """Refuses bytes that are not base64."""
 
-    def read(self, body: bytes | Mapping[str, Any], resource: Resource, now: Time) -> Reading:
-        reading = super().read(body, resource, now)
+    def read(
+        self,
+        body: bytes | Mapping[str, Any],
+        resource: Resource,
+        now: Time,
+        *,
+        encoded: bool = False,
+    ) -> Reading:
+        reading = super().read(body, resource, now, encoded=encoded)
         obj = reading.object
         field, data = (
             ("binaryData", obj.binary_data) if isinstance(obj, ConfigMap) else ("data", obj.data)

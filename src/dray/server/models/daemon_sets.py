@@ -24,8 +24,15 @@ TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
 class DaemonSetModel(TypedModel):
     """Counts how often the template of a daemon set changed."""
 
-    def read(self, body: bytes | Mapping[str, Any], resource: Resource, now: Time) -> Reading:
-        reading = super().read(body, resource, now)
+    def read(
+        self,
+        body: bytes | Mapping[str, Any],
+        resource: Resource,
+        now: Time,
+        *,
+        encoded: bool = False,
+    ) -> Reading:
+        reading = super().read(body, resource, now, encoded=encoded)
         said = reading.object.metadata.annotations.get(TEMPLATE_GENERATION, "0")
         return Reading(_counted(reading.object, said), reading.problems)
 

@@ -59,8 +59,18 @@ class Model(Protocol):
         """The shape at a version, or None if there is no such version."""
         ...
 
-    def read(self, body: bytes | Mapping[str, Any], resource: Resource, now: Time) -> Reading:
-        """The object in a body written at the resource's version. Raises BadRequest."""
+    def read(
+        self,
+        body: bytes | Mapping[str, Any],
+        resource: Resource,
+        now: Time,
+        *,
+        encoded: bool = False,
+    ) -> Reading:
+        """The object in a body written at the resource's version. Raises BadRequest.
+
+        `encoded` says that our own encoder wrote it: without white space, and no member twice.
+        """
         ...
 
     def load(self, value: bytes, revision: int) -> Any:

@@ -80,9 +80,16 @@ class TypedModel:
 
     # From bytes and back -----------------------------------------------------------------------
 
-    def read(self, body: bytes | Mapping[str, Any], resource: Resource, now: Time) -> Reading:
+    def read(
+        self,
+        body: bytes | Mapping[str, Any],
+        resource: Resource,
+        now: Time,
+        *,
+        encoded: bool = False,
+    ) -> Reading:
         version = self._version(resource.version)
-        obj, problems = self._decode(body, version)
+        obj, problems = self._decode(body, version, encoded=encoded)
         expected = self._kind.api_version(version.name)
         if (obj.api_version, obj.kind) != (expected, self._kind.name):
             obj = self._named(obj, body, expected, resource)
@@ -91,10 +98,13 @@ class TypedModel:
             obj = replace(obj, metadata=metadata)
         return Reading(scheme.to_hub(default(obj, now=now)), problems)
 
-    def _decode(self, body: bytes | Mapping[str, Any], version: Version) -> tuple[Any, Any]:
+    def _decode(
+        self, body: bytes | Mapping[str, Any], version: Version, *, encoded: bool
+    ) -> tuple[Any, Any]:
         try:
             if isinstance(body, bytes):
-                obj = self._decode_plain(_compact(body), version)
+                compact = body if encoded else _compact(body)
+                obj = self._decode_plain(compact, version, unique=encoded)
                 if obj is not None:
                     return obj, ()
                 decoded = decode_strict(body, version.type)
@@ -105,15 +115,16 @@ class TypedModel:
         value: Any = decoded.value
         return (drop_unknown(value) if decoded.unknown else value), decoded.strict_problems
 
-    def _decode_plain(self, body: bytes, version: Version) -> Any | None:
+    def _decode_plain(self, body: bytes, version: Version, *, unique: bool) -> Any | None:
         """The object in a body without white space, unless there is anything unusual about it."""
         specs = _SPECS.get(version.type)
-        obj: Any = None if specs is None else specs.decode(body)
+        obj: Any = None if specs is None else specs.decode(body, unique=unique)
         if obj is not None:
             return obj
         obj = decode_plain(body, version.type)
-        usual = obj is not None and not repeats_members(body) and is_plain(obj)
-        return obj if usual else None
+        if obj is None or not is_plain(obj):
+            return None
+        return obj if unique or not repeats_members(body) else None
 
     def _undecodable(self, error: DecodeError, version: Version) -> BadRequest:
         name = self._kind.name

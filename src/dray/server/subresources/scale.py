@@ -154,7 +154,7 @@ def _applied(call: Call, stored: Any, replicas: int, options: WriteOptions, now:
         "spec": {"replicas": replicas},
     }
     merged = applied_document(call, stored, wanted, options, now)
-    return call.model.read(encode(merged), resource, now).object
+    return call.model.read(encode(merged), resource, now, encoded=True).object
 
 
 def _scale(call: Call, workload: Any) -> Scale:

@@ -127,7 +127,7 @@ def _read(call: Call, document: Any, options: WriteOptions, now: Time) -> Any:
         raise BadRequest("the patch leaves no object")
     try:
         # As bytes, numbers mean what they mean in any body, and the decoder is quickest.
-        reading = call.model.read(encode(document), call.resource, now)
+        reading = call.model.read(encode(document), call.resource, now, encoded=True)
     except BadRequest as error:
         raise _unusable(document, str(error)) from error
     if reading.problems and options.strictness == "Strict":
