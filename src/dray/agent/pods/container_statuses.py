@@ -208,6 +208,8 @@ def _absent(
             state=ContainerState(waiting=removed),
             last_state=ContainerState(terminated=ended),
         )
+    if before.state.running is not None and not restarts(container, pod.spec, _KILLED):
+        return _lost(before)
     if before.state.running is not None and before.last_state.terminated is None:
         lost = ContainerStateTerminated(
             reason=_STATUS_UNKNOWN, message=_GONE_WHEN_DELETED, exit_code=_KILLED
@@ -219,6 +221,23 @@ def _absent(
             restart_count=before.restart_count + again,
         )
     return status
+
+
+def _lost(before: ContainerStatus) -> ContainerStatus:
+    """The status of a container that ran when it was last heard of, and is not to run again.
+
+    Upstream shows it as waiting, counts a restart that there will be none of, and lets the phase of
+    the pod follow from that; test_a_container_that_was_forgotten_has_ended.
+    """
+    assert before.state.running is not None
+    ended = ContainerStateTerminated(
+        reason=_STATUS_UNKNOWN,
+        message=_GONE_WHEN_TERMINATED,
+        exit_code=_KILLED,
+        started_at=before.state.running.started_at,
+        container_id=before.container_id,
+    )
+    return replace(before, state=ContainerState(terminated=ended))
 
 
 def _assume_completed(

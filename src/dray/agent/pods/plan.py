@@ -72,6 +72,8 @@ class Facts:
     # Killed in order to be started again, however they took it.
     to_restart: frozenset[str] = frozenset()
     restarting_all: bool = False
+    # By container name, the exit codes of containers that have ended and the runtime knows no more.
+    forgotten: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +124,10 @@ def _reset(pod: Pod, state: PodState, facts: Facts) -> tuple[RunContainer, ...]:
 def _plan_sandbox(pod: Pod, state: PodState, facts: Facts) -> Plan:
     attempt = state.sandboxes[0].attempt + 1 if state.sandboxes else 0
     main = pod.spec.containers or ()
-    if pod.spec.restart_policy == RESTART_POLICY_NEVER and attempt and state.containers:
+    began = (attempt and state.containers) or facts.forgotten
+    if pod.spec.restart_policy == RESTART_POLICY_NEVER and began:
         return Plan(finish=True)
-    created = any(state.latest(container.name) for container in main)
+    created = any(state.latest(one.name) or one.name in facts.forgotten for one in main)
     if created and not any(_wanted(container, pod, state, facts) for container in main):
         return Plan(finish=True)
     return Plan(sandbox_attempt=attempt)
@@ -133,6 +136,8 @@ def _plan_sandbox(pod: Pod, state: PodState, facts: Facts) -> Plan:
 def _wanted(container: Container, pod: Pod, state: PodState, facts: Facts) -> bool:
     """Whether a container that does not run should."""
     latest = state.latest(container.name)
+    if latest is None and container.name in facts.forgotten:
+        return restarts(container, pod.spec, facts.forgotten[container.name])
     if latest is None or latest.state is not ContainerState.EXITED:
         # Created but never started, or in a state nobody knows: begin again.
         return True

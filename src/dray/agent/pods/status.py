@@ -67,7 +67,7 @@ def make_status(pod: Pod, state: PodState, facts: StatusFacts, before: PodStatus
     initialized = any(state.active(one.name) for one in pod.spec.containers or ())
     phase = phase_of(pod, (*init, *main), initialized=initialized, terminal=facts.over)
     phase, reason, message = _settle_phase(pod, phase, facts, before)
-    if facts.over and state.sandboxes:
+    if facts.over and (state.sandboxes or any(map(_has_run, (*main, *init)))):
         status = replace(
             status,
             container_statuses=settle(main) if _reached_main(pod, state, main, init) else main,
@@ -142,6 +142,10 @@ def _with_containers(pod: Pod, state: PodState, facts: StatusFacts, before: PodS
             without_devices,
         ),
     )
+
+
+def _has_run(status: ContainerStatus) -> bool:
+    return status.state.terminated is not None or status.last_state.terminated is not None
 
 
 def _reached_main(

@@ -22,7 +22,6 @@ from typing import Final, TypeVar
 
 from dray.agent.pods.checks import Checker
 from dray.agent.pods.collaborators import NORMAL, WARNING
-from dray.agent.pods.conditions import ALL_CONTAINERS_RESTARTING
 from dray.agent.pods.container_config import sandbox_config
 from dray.agent.pods.container_statuses import ContainerFacts
 from dray.agent.pods.devices import DeviceKeeper
@@ -36,6 +35,7 @@ from dray.agent.pods.probes import Prober
 from dray.agent.pods.restart_policy import restarts_all
 from dray.agent.pods.starting import ConfigFailed, Starter
 from dray.agent.pods.status import StatusFacts, Verdict, make_status
+from dray.agent.pods.status_memory import attempts, forgotten, was_restarting_all
 from dray.agent.pods.stopping import MINIMUM_GRACE_SECONDS, Stopper, grace_of
 from dray.agent.pods.surroundings import Surroundings
 from dray.agent.pods.waiting import Interrupted, cancelled, unless
@@ -43,13 +43,7 @@ from dray.agent.retry import RetrySchedule
 from dray.agent.runtimes.failures import RuntimeFailed
 from dray.agent.runtimes.runtime import Container as RunContainer
 from dray.agent.runtimes.runtime import ContainerState
-from dray.api.core import (
-    CONDITION_TRUE,
-    ContainerStatus,
-    Pod,
-    PodStatus,
-    ResourceStatus,
-)
+from dray.api.core import Pod, ResourceStatus
 from dray.clock import within
 from dray.errors import Conflict, DrayError, InternalError, NotFound
 
@@ -98,11 +92,12 @@ class PodWorker:
         )
         self._prober: Prober | None = None
         self._state = NOTHING
+        self._looked = False  # at the runtime: before, what is not known is not known to be gone
         self._before = pod.status
         self._messages: dict[str, str] = {}
-        self._attempts = _attempts_before(pod.status)
+        self._attempts = attempts(pod.status)
         self._to_restart: frozenset[str] = frozenset()
-        self._restarting_all = _was_restarting(pod.status)
+        self._restarting_all = was_restarting_all(pod.status)
         self._verdict = rejection
         self._retries = RetrySchedule(entropy)  # of whole rounds
         self._sandbox_retries = RetrySchedule(entropy)
@@ -171,7 +166,7 @@ class PodWorker:
 
     def report(self) -> None:
         """Put the status that holds now."""
-        if self._vanished:
+        if self._vanished or not self._looked:
             return
         facts = StatusFacts(
             now=self._around.clock.now(),
@@ -274,6 +269,7 @@ class PodWorker:
 
     def _take(self, state: PodState) -> None:
         self._state = state
+        self._looked = True
         known = {container.id for container in state.containers}
         for gone in [one for one in self._messages if one not in known]:
             del self._messages[gone]
@@ -329,6 +325,7 @@ class PodWorker:
             attempts=self._attempts,
             to_restart=self._to_restart,
             restarting_all=self._restarting_all,
+            forgotten=forgotten(self._before, self._state),
         )
 
     async def _take_steps(self, steps: Plan) -> bool:
@@ -572,23 +569,3 @@ class PodWorker:
                     await cancelled(woken)
         finally:
             await cancelled(task)
-
-
-def _attempts_before(status: PodStatus) -> dict[str, int]:
-    """How often containers were started, as far as the stored status knows."""
-
-    def ran(one: ContainerStatus) -> bool:
-        return bool(one.container_id) or one.last_state.terminated is not None
-
-    return {
-        one.name: one.restart_count
-        for one in (*status.init_container_statuses, *status.container_statuses)
-        if ran(one)
-    }
-
-
-def _was_restarting(status: PodStatus) -> bool:
-    return any(
-        condition.type == ALL_CONTAINERS_RESTARTING and condition.status == CONDITION_TRUE
-        for condition in status.conditions
-    )

@@ -127,6 +127,21 @@ def test_a_container_that_vanished_did_run_once() -> None:
     assert status.restart_count == 2
 
 
+def test_a_container_that_was_forgotten_has_ended() -> None:
+    pod = Pod(spec=PodSpec(containers=(MAIN,), restart_policy="Never"))
+    running = ContainerState(running=ContainerStateRunning(started_at=Time(NOW)))
+    before = ContainerStatus(
+        name="main", state=running, container_id="memory://main-0", ready=True, started=True
+    )
+    status = shown(pod=pod, before=(before,))
+    ended = status.state.terminated
+    assert ended is not None
+    assert (ended.reason, ended.exit_code) == ("ContainerStatusUnknown", 137)
+    assert (ended.started_at, ended.container_id) == (Time(NOW), "memory://main-0")
+    assert (status.ready, status.started, status.restart_count) == (False, False, 0)
+    assert shown(pod=pod, before=(status,)).state == status.state
+
+
 def test_how_a_removed_container_ended_is_remembered() -> None:
     ended = ContainerState(terminated=ContainerStateTerminated(exit_code=9, container_id="x"))
     before = ContainerStatus(name="main", state=ended, container_id="x", restart_count=4)

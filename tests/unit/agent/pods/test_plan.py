@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dray.agent.pods.plan import Facts, KillReason, Kind, plan
+from dray.agent.pods.plan import Facts, KillReason, Kind, Plan, plan
 from dray.agent.pods.pod_state import NOTHING, PodState
 from dray.agent.runtimes.runtime import Container as RunContainer
 from dray.agent.runtimes.runtime import ContainerState, PodIdentity, Sandbox
@@ -202,6 +202,33 @@ def test_a_lost_sandbox_is_made_again_unless_the_pod_is_done() -> None:
     assert plan(make(policy="Never"), state(box=LOST)).sandbox_attempt == 1
 
 
+@pytest.mark.parametrize(
+    ("policy", "codes", "ends"),
+    [
+        ("Never", {"main": 137}, True),
+        ("Never", {"setup": 0}, True),
+        ("OnFailure", {"main": 137}, False),
+        ("OnFailure", {"main": 0}, True),
+        ("OnFailure", {"setup": 0}, False),
+        ("Always", {"main": 0}, False),
+    ],
+)
+def test_what_the_runtime_forgot_counts_as_it_ended(
+    policy: str, codes: dict[str, int], ends: bool
+) -> None:
+    pod = make(init=(SETUP,), policy=policy)
+    expected = Plan(finish=True) if ends else Plan(sandbox_attempt=0)
+    assert plan(pod, NOTHING, Facts(forgotten=codes)) == expected
+
+
+def test_of_several_forgotten_containers_those_that_failed_run_again() -> None:
+    main = tuple(Container(name=name, image="image") for name in ("one", "two"))
+    pod = make(main=main, policy="OnFailure")
+    facts = Facts(forgotten={"one": 0, "two": 137})
+    assert plan(pod, NOTHING, facts) == Plan(sandbox_attempt=0)
+    assert started(pod, state(), facts) == [("two", 0)]
+
+
 def test_after_a_lost_sandbox_init_containers_run_again() -> None:
     box = Sandbox("box-1", ID, 1, ready=True, created_at=NOW)
     now = PodState.of((LOST, box), (exited("setup"), exited("main", 137)))
@@ -292,6 +319,7 @@ def facts(draw: st.DrawFn) -> Facts:
         failed_liveness=draw(ids),
         to_restart=draw(ids),
         restarting_all=draw(st.booleans()),
+        forgotten=draw(st.dictionaries(st.sampled_from([*NAMES, "a", "b"]), st.integers(0, 2))),
     )
 
 

@@ -436,6 +436,87 @@ def test_a_runtime_that_is_away_is_waited_for() -> None:
     play(scenario, ShakyRuntime)
 
 
+async def lose_everything(stage: Stage) -> None:
+    """The agent ends, and with it a runtime that only remembers; another starts."""
+    await stage.stop()
+    stage.runtime = MemoryRuntime(stage.clock)
+    await stage.start()
+
+
+def test_a_pod_that_never_restarts_has_failed_once_the_runtime_forgot_it() -> None:
+    async def scenario(stage: Stage) -> None:
+        await stage.add(make_pod(restart_policy="Never", resource_claims=CLAIMS))
+        await stage.until("web", phase_is("Running"))
+        await lose_everything(stage)
+        failed = await stage.until("web", phase_is("Failed"))
+        ended = container(failed).state.terminated
+        assert ended is not None
+        assert (ended.reason, ended.exit_code) == ("ContainerStatusUnknown", 137)
+        assert container(failed).restart_count == 0
+        assert await stage.runtime.list_sandboxes() == []
+        assert stage.claims.calls == ["prepare web", "unprepare web"]
+
+    play(scenario)
+
+
+def test_a_container_that_succeeded_is_not_run_again_after_the_runtime_forgot_it() -> None:
+    async def scenario(stage: Stage) -> None:
+        pod = await stage.add(
+            make_pod(containers=(image("main"), image("done")), restart_policy="OnFailure")
+        )
+        await stage.until("web", phase_is("Running"))
+        stage.runtime.exit_container(pod.metadata.uid, "done", 0)
+        await stage.until("web", lambda p: container(p, "done").state.terminated is not None)
+        await lose_everything(stage)
+        again = await stage.until(
+            "web", lambda p: container(p).restart_count == 1 and container(p).ready
+        )
+        ended = container(again, "done").state.terminated
+        assert ended is not None
+        assert (ended.exit_code, container(again, "done").restart_count) == (0, 0)
+        assert [one.name for one in await stage.runtime.list_containers()] == ["main"]
+
+    play(scenario)
+
+
+class SlowRuntime(MemoryRuntime):
+    """Answers so many questions, and then waits."""
+
+    answers = 1_000
+
+    def __init__(self, clock: FakeClock) -> None:
+        super().__init__(clock)
+        self.gate = asyncio.Event()
+
+    async def list_sandboxes(self) -> Sequence[Sandbox]:
+        if not self.answers:
+            await self.gate.wait()
+        self.answers -= 1
+        return await super().list_sandboxes()
+
+
+def test_nothing_is_reported_before_the_runtime_was_asked() -> None:
+    async def scenario(stage: Stage) -> None:
+        assert isinstance(stage.runtime, SlowRuntime)
+        pod = await stage.add(make_pod(restart_policy="Never"))
+        await stage.until("web", phase_is("Running"))
+        await stage.settle()
+        running = await stage.client.get(Pod, "web", namespace="default")
+        await stage.stop()
+        stage.runtime.answers = 1  # of the look that finds out which pods there are
+        await stage.start()
+        await stage.settle()
+        stage.health.change(pod.metadata.uid)
+        await stage.settle()
+        assert await stage.client.get(Pod, "web", namespace="default") == running
+        stage.runtime.answers = 1_000
+        stage.runtime.gate.set()
+        await stage.settle()
+        assert await stage.client.get(Pod, "web", namespace="default") == running
+
+    play(scenario, SlowRuntime)
+
+
 def test_a_sandbox_that_cannot_be_made_is_tried_again() -> None:
     async def scenario(stage: Stage) -> None:
         assert isinstance(stage.runtime, ShakyRuntime)
