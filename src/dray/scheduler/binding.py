@@ -2,8 +2,10 @@
 
 Claims come first, so that a pod that has a node has everything else. What another writer changed
 meanwhile is read again and tried again, a bounded number of times, unless it makes the decision
-void. If anything fails, the pod's reservations are given back; the devices stay with the claims,
-which is no harm: the next attempt goes where they are, or has them freed.
+void: so does a server that says that another claim got the devices first. If anything fails, the
+pod's reservations are given back; the devices stay with the claims, which is no harm: the next
+attempt goes where they are, or has them freed. Only a pod that somebody else has bound keeps its
+reservations, for it is going to run.
 
 Invariant: what was decided is given up only once it is known not to be stored. A write without an
 answer may have been done, or be done yet; it is repeated until there is an answer, for otherwise
@@ -30,7 +32,14 @@ from dray.api.resource import (
 from dray.api.wire import Time, replace
 from dray.client import Client, EventRecorder, PatchType
 from dray.clock import Clock, within
-from dray.errors import APIError, Conflict, SchedulingError, TransportError
+from dray.errors import (
+    CAUSE_DEVICES_TAKEN,
+    APIError,
+    Conflict,
+    NotFound,
+    SchedulingError,
+    TransportError,
+)
 from dray.scheduler.binding_conditions import (
     Readiness,
     ReadinessState,
@@ -40,7 +49,7 @@ from dray.scheduler.binding_conditions import (
 from dray.scheduler.claims import Claims
 from dray.scheduler.placement import ClaimPlacement, Placement
 
-__all__ = ["FINALIZER", "Binder", "SpecialClaims"]
+__all__ = ["FINALIZER", "Binder", "BoundByOthersError", "SpecialClaims"]
 
 _log = logging.getLogger(__name__)
 
@@ -109,7 +118,10 @@ class Binder:
                 news.set()
 
     async def bind(self, placement: Placement) -> None:
-        """Store it all. Raises SchedulingError, APIError or TransportError if that fails."""
+        """Store it all. Raises SchedulingError, APIError or TransportError if that fails.
+
+        BoundByOthersError among them: then there is nothing left to do about the pod.
+        """
         pod = placement.pod.pod
         stored: list[ResourceClaim] = []
         special: ResourceClaim | None = None
@@ -127,6 +139,11 @@ class Binder:
             settled = True
         except _InDoubtError:
             settled = True  # it may run: then it needs its claims
+            raise
+        except BoundByOthersError as error:
+            settled = True  # it will run
+            if special is not None and special.metadata.name != error.special_claim_name:
+                await self._special_claims.delete(special)
             raise
         finally:
             if not settled:
@@ -151,7 +168,9 @@ class Binder:
                     if not _is_stored(claim, each.allocation, pod):
                         self._check(claim, each.allocation)
                         claim = await self._write(claim, each.allocation, pod)
-                except Conflict:
+                except Conflict as error:
+                    if _has_lost_devices(error):
+                        raise  # to another claim, however often this one is read again
                     tries += 1
                     continue
                 except (TransportError, APIError) as error:
@@ -322,9 +341,12 @@ class Binder:
             try:
                 await self._create_binding(pod, node_name)
             except Conflict:
-                if not lost or not await self._is_bound(pod, node_name):
+                found = await self._read_pod(pod)
+                if found is None or not found.spec.node_name:
                     raise
-                return  # by us: what was lost was the answer
+                if lost and found.spec.node_name == node_name:
+                    return  # by us: what was lost was the answer
+                raise BoundByOthersError(found) from None
             except (TransportError, APIError) as error:
                 if not _is_no_answer(error):
                     raise
@@ -353,13 +375,25 @@ class Binder:
             namespace=metadata.namespace,
         )
 
-    async def _is_bound(self, pod: Pod, node_name: str) -> bool:
+    async def _read_pod(self, pod: Pod) -> Pod | None:
+        """The pod as it is stored, unless it is gone."""
         metadata = pod.metadata
         try:
             found = await self._client.get(Pod, metadata.name, namespace=metadata.namespace)
-        except TransportError as error:
+        except NotFound:
+            return None
+        except (TransportError, APIError) as error:
             raise _InDoubtError(error) from error
-        return found.metadata.uid == metadata.uid and found.spec.node_name == node_name
+        return found if found.metadata.uid == metadata.uid else None
+
+
+class BoundByOthersError(SchedulingError):
+    """Another scheduler was quicker: the pod has a node."""
+
+    def __init__(self, pod: Pod) -> None:
+        super().__init__(f"another scheduler bound the pod to node {pod.spec.node_name}")
+        special = pod.status.extended_resource_claim_status
+        self.special_claim_name = "" if special is None else special.resource_claim_name
 
 
 class _InDoubtError(SchedulingError):
@@ -375,6 +409,10 @@ class _NotReadyError(SchedulingError):
     def __init__(self, found: Readiness) -> None:
         super().__init__(found.message)
         self.outcome = "timeout" if found.state is ReadinessState.TIMED_OUT else "failure"
+
+
+def _has_lost_devices(error: Conflict) -> bool:
+    return any(cause.reason == CAUSE_DEVICES_TAKEN for cause in error.details.causes)
 
 
 def _is_no_answer(error: TransportError | APIError) -> bool:

@@ -24,7 +24,7 @@ from dray.clock import Clock
 from dray.entropy import Entropy
 from dray.errors import APIError, SchedulingError, TransportError
 from dray.scheduler.backoff import Backoff
-from dray.scheduler.binding import Binder
+from dray.scheduler.binding import Binder, BoundByOthersError
 from dray.scheduler.claims import Claims
 from dray.scheduler.cluster_events import (
     ASSIGNED_POD,
@@ -227,6 +227,11 @@ class Scheduler:
         pod = placement.pod.pod
         try:
             await self._binder.bind(placement)
+        except BoundByOthersError as error:
+            self._take_back(placement)
+            self._queue.done(queued)
+            self._metrics.attempted("error", self._clock.monotonic() - began)
+            _log.info("pod %s/%s: %s", pod.metadata.namespace, pod.metadata.name, error)
         except (APIError, TransportError, SchedulingError) as error:
             self._take_back(placement)
             await self._failed(queued, pod, str(error), began)

@@ -253,6 +253,93 @@ def test_what_a_pod_that_was_not_bound_would_have_taken_is_others() -> None:
     run(scenario())
 
 
+def test_devices_that_another_claim_got_first_are_looked_for_elsewhere() -> None:
+    async def scenario() -> None:
+        async with SchedulerStage() as stage:
+            await add_basics(stage, devices=2)
+            for name in ("own", "other"):
+                await stage.add_claim(name)
+            with stage.traffic.behind("resourceclaims"):
+                await allocate(stage, "other", "gpu-0")
+                stage.traffic.calls.clear()
+                await stage.add_pod("train", claim="own")
+                said = await stage.why_not("train")
+                assert said.endswith(
+                    f"device {DRIVER}/node-1/gpu-0 is already allocated to claim default/other"
+                )
+                assert stage.traffic.calls["PUT resourceclaims/status"] == 1
+                assert stage.traffic.calls["GET resourceclaims"] == 0
+                # Nobody is told of the other claim: the same is tried again, ever more seldom.
+                await stage.pass_time(60, steps=60)
+                assert stage.traffic.calls["PUT resourceclaims/status"] < 12
+            await stage.pass_time(11, steps=11)
+            assert await stage.node_of("train") == "node-1"
+            assert await stage.devices_in_use() == [("node-1", "gpu-0"), ("node-1", "gpu-1")]
+
+    run(scenario())
+
+
+def test_devices_that_another_claim_got_first_are_waited_for() -> None:
+    async def scenario() -> None:
+        async with SchedulerStage() as stage:
+            await add_basics(stage)
+            for name in ("own", "other"):
+                await stage.add_claim(name)
+            with stage.traffic.behind("resourceclaims"):
+                await allocate(stage, "other", "gpu-0")
+                await stage.add_pod("train", claim="own")
+            await stage.pass_time(11, steps=11)
+            assert "1 in use by default/other" in await stage.why_not("train")
+            await allocate(stage, "other")
+            await stage.pass_time(11, steps=11)
+            assert await stage.node_of("train") == "node-1"
+
+    run(scenario())
+
+
+async def allocate(stage: SchedulerStage, name: str, *devices: str) -> None:
+    """Give a claim devices of the first node, as another scheduler would, or take them back."""
+    given = [
+        {"request": "gpu", "driver": DRIVER, "pool": "node-1", "device": device}
+        for device in devices
+    ]
+    await stage.client.patch(
+        ResourceClaim,
+        name,
+        {"status": {"allocation": {"devices": {"results": given}} if given else None}},
+        namespace="default",
+        subresource="status",
+    )
+    await stage.settle()
+
+
+@pytest.mark.parametrize("heard", ["before", "after"])
+def test_a_pod_that_somebody_else_bound_keeps_its_claims(heard: str) -> None:
+    async def scenario() -> None:
+        async with SchedulerStage() as stage:
+            await add_basics(stage)
+            await stage.add_claim("own")
+            with ExitStack() as watches:
+                with stage.wire.held("POST pods/binding"):
+                    pod = await stage.add_pod("train", claim="own")
+                    if heard == "after":
+                        watches.enter_context(stage.traffic.behind("pods"))
+                    await stage.bind("train", "node-1")
+                    await stage.settle()
+                await stage.settle()
+            await stage.pass_time(30, steps=30)
+            (claim,) = await stage.claims()
+            assert [one.uid for one in claim.status.reserved_for] == [pod.metadata.uid]
+            scheduled = [
+                (each.status, each.reason)
+                for each in (await stage.pod("train")).status.conditions
+                if each.type == "PodScheduled"
+            ]
+            assert scheduled == [("True", "")]
+
+    run(scenario())
+
+
 # Binding conditions ------------------------------------------------------------------------------
 
 
