@@ -30,6 +30,11 @@ __all__ = ["Committed", "Compacted", "Failed", "Report", "Stopped", "Writer"]
 # How far the log may fall behind the history in memory: four steps of work, done at once.
 COMPACTION_LAG_REVISIONS: Final = 1024
 
+# Writes that are handed over together: whatever comes in so many turns of the loop in a row, a few
+# milliseconds under load and next to nothing without, but no more than make a good batch.
+TURNS_MAX: Final = 8
+GATHERED_MIN: Final = 32
+
 _LOGGER: Final = logging.getLogger(__name__)
 
 
@@ -70,9 +75,10 @@ class Writer:
         self._report = report
         # A number asks for compaction up to it; None only wakes the thread up.
         self._queue: SimpleQueue[list[Write] | int | None] = SimpleQueue()
-        # What was submitted in this turn of the loop. To wake the thread takes longer than to
-        # queue a write, and it would compete with the loop for Python's lock.
-        self._turn: list[Write] = []
+        # What was submitted since the thread was woken up. That takes longer than to queue a write,
+        # and then the thread competes with the loop for Python's lock: once per batch, not once per
+        # write.
+        self._gathered: list[Write] = []
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._run, name="dray-store", daemon=True)
         self._failed_epoch = -1
@@ -94,15 +100,23 @@ class Writer:
         self._thread.start()
 
     def submit(self, write: Write) -> None:
-        """Queue a write. Returns at once; the thread hears of all of a turn together."""
-        if not self._turn and self._loop is not None:
-            self._loop.call_soon(self._hand_over)
-        self._turn.append(write)
+        """Queue a write. Returns at once; the thread hears of those of some turns together."""
+        if not self._gathered and self._loop is not None:
+            self._loop.call_soon(self._turn_ended, 0, 0)
+        self._gathered.append(write)
+
+    def _turn_ended(self, turns: int, count: int) -> None:
+        """Wait for more as long as each turn of the loop brings some."""
+        assert self._loop is not None
+        if turns < TURNS_MAX and count < len(self._gathered) < GATHERED_MIN:
+            self._loop.call_soon(self._turn_ended, turns + 1, len(self._gathered))
+        else:
+            self._hand_over()
 
     def _hand_over(self) -> None:
-        if self._turn:
-            turn, self._turn = self._turn, []
-            self._queue.put(turn)
+        if self._gathered:
+            gathered, self._gathered = self._gathered, []
+            self._queue.put(gathered)
 
     def allow_compaction(self, revision: int) -> None:
         """Nobody needs what led up to the revision; it may be compacted when convenient."""
