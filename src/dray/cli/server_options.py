@@ -59,6 +59,12 @@ _OPTIONS: Final = (
         help="API versions to serve beyond the default ones, or not to serve.",
     ),
     feature_gates_option,
+    click.option(
+        "--allocation-check/--no-allocation-check",
+        default=True,
+        show_default=True,
+        help="Refuse to give away devices that other claims hold.",
+    ),
     operations_options,
 )
 
@@ -79,6 +85,7 @@ def parse_server(
     token_file: Path | None,
     runtime_config: str,
     feature_gates: Sequence[str],
+    allocation_check: bool,
     **operations: Any,
 ) -> Settings:
     """What the options say; the log is set up by them at once."""
@@ -90,6 +97,7 @@ def parse_server(
         token_file=token_file,
         versions=_versions(runtime_config),
         gates=parse_gates(feature_gates),
+        allocation_check=allocation_check,
         operations=parse_operations(data_directory=data_directory, **operations),
     )
 

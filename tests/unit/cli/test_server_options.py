@@ -55,6 +55,7 @@ def test_options_say_where_to_listen_whom_to_know_and_what_to_serve() -> None:
         *("--tls-san", "a.example", "--tls-san", "10.0.0.1", "--token-auth-file", "tokens"),
         *("--runtime-config", "resource.k8s.io/v1beta1=true"),
         *("--feature-gates", "DRADerivedAttributes=true", "--log-level", "error"),
+        "--no-allocation-check",
     )
     assert (settings.host, settings.port) == ("::", 0)
     assert settings.names == ("a.example", "10.0.0.1")
@@ -62,6 +63,7 @@ def test_options_say_where_to_listen_whom_to_know_and_what_to_serve() -> None:
     assert settings.versions is not None
     assert settings.versions("resource.k8s.io", "v1beta1")
     assert settings.gates == FeatureGates.parse("DRADerivedAttributes=true") != DEFAULT_GATES
+    assert not settings.allocation_check
     assert logging.getLogger().level == logging.ERROR
     assert result.output == "kubeconfig admin.conf\n"
 
