@@ -13,7 +13,7 @@ __all__: list[str] = []
 
 def main() -> None:
     wanted = bodies()
-    lines = "".join(json.dumps(body) + "\n" for body in wanted.values())
+    lines = "".join(json.dumps(body, separators=(",", ":")) + "\n" for body in wanted.values())
     ran = subprocess.run(
         [str(build("goclient")), "encode"], input=lines, capture_output=True, text=True, check=True
     )

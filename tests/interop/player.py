@@ -106,7 +106,8 @@ class Player:
         if step.text is not None:
             return self.fill(step.text).encode("utf-8", "surrogatepass")
         if step.json is not None:
-            return self.fill(json.dumps(step.json)).encode()
+            # As clients write it: the real server keeps the spaces in what it does not look into.
+            return self.fill(json.dumps(step.json, separators=(",", ":"))).encode()
         return None
 
     def _send(

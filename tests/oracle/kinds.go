@@ -20,6 +20,7 @@ import (
 	_ "k8s.io/kubernetes/pkg/apis/rbac/install"
 	_ "k8s.io/kubernetes/pkg/apis/resource/install"
 	_ "k8s.io/kubernetes/pkg/apis/scheduling/install"
+	"k8s.io/kubernetes/pkg/registry/apps/controllerrevision"
 	"k8s.io/kubernetes/pkg/registry/apps/daemonset"
 	"k8s.io/kubernetes/pkg/registry/apps/deployment"
 	"k8s.io/kubernetes/pkg/registry/apps/replicaset"
@@ -110,6 +111,9 @@ var otherKinds = map[string]kind{
 	"Secret":      {"secrets", secret.Strategy, secret.Strategy, nil},
 	"Role":        {"roles", role.Strategy, role.Strategy, nil},
 	"RoleBinding": {"rolebindings", rolebinding.Strategy, rolebinding.Strategy, nil},
+	"ControllerRevision": {
+		"controllerrevisions", controllerrevision.Strategy, controllerrevision.Strategy, nil,
+	},
 	"CustomResourceDefinition": {
 		"customresourcedefinitions",
 		customresourcedefinition.NewStrategy(legacyscheme.Scheme),

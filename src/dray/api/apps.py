@@ -1,4 +1,4 @@
-"""apps/v1: the controllers that keep pods running, and the scale they share.
+"""apps/v1: the controllers that keep pods running, what they were, and the scale they share.
 
 StatefulSet is not among dray's kinds. Scale belongs to autoscaling/v1 and is only ever seen as a
 subresource. Upstream counterparts: k8s.io/api/apps/v1, k8s.io/api/autoscaling/v1.
@@ -10,7 +10,7 @@ from typing import Final
 
 from dray.api.core import PodTemplateSpec
 from dray.api.meta import LabelSelector, ListMeta, Object
-from dray.api.wire import Int32, Int64, Struct, Time, always
+from dray.api.wire import NULL, Carried, Int32, Int64, Struct, Time, always
 
 __all__ = [
     "DAEMON_SET_ON_DELETE",
@@ -23,6 +23,8 @@ __all__ = [
     "LABEL_CONTROLLER_REVISION_HASH",
     "LABEL_POD_TEMPLATE_HASH",
     "REPLICA_SET_CONDITION_REPLICA_FAILURE",
+    "ControllerRevision",
+    "ControllerRevisionList",
     "DaemonSet",
     "DaemonSetCondition",
     "DaemonSetList",
@@ -256,6 +258,27 @@ class DaemonSetList(Struct):
     kind: str = always("DaemonSetList")
     metadata: ListMeta = always(ListMeta)
     items: tuple[DaemonSet, ...] | None = always(None)
+
+
+# ControllerRevision ----------------------------------------------------------------------------
+
+
+class ControllerRevision(Object):
+    """What a controller was made of once, in a form that only its controller reads."""
+
+    api_version: str = always("apps/v1")
+    kind: str = always("ControllerRevision")
+    data: Carried = always(NULL)
+    revision: Int64 = always(0)
+
+
+class ControllerRevisionList(Struct):
+    """Several revisions."""
+
+    api_version: str = always("apps/v1")
+    kind: str = always("ControllerRevisionList")
+    metadata: ListMeta = always(ListMeta)
+    items: tuple[ControllerRevision, ...] | None = always(None)
 
 
 # Scale -----------------------------------------------------------------------------------------

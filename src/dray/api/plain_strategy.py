@@ -2,8 +2,9 @@
 
 Most of these kinds are stored as they come. Where there is a status, a write to the main resource
 keeps the stored one and a write to the status keeps the stored spec; a few count generations, and
-namespaces and definitions of custom resources start out with more than their author wrote. Objects
-are at their hub version. Upstream counterpart: pkg/registry/<group>/<kind>/strategy.go.
+namespaces and definitions of custom resources start out with more than their author wrote. The data
+of a revision stays as it was written first, to the byte. Objects are at their hub version. Upstream
+counterpart: pkg/registry/<group>/<kind>/strategy.go.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any, Final, TypeVar
 
 from dray.api._edit import edit
 from dray.api.apiextensions import CustomResourceDefinition
+from dray.api.apps import ControllerRevision
 from dray.api.coordination import Lease
 from dray.api.core import (
     FINALIZER_KUBERNETES,
@@ -71,6 +73,9 @@ def prepare_plain_for_update(new: O, old: O) -> O:
     obj = edit(obj, metadata=carry_metadata(obj.metadata, old.metadata))
     if isinstance(obj, _WITH_STATUS):
         obj = edit(obj, status=stored.status)
+    if isinstance(obj, ControllerRevision) and semantically_equal(obj.data, stored.data):
+        # Clients compare the bytes, and a patch may have spelled the same otherwise.
+        obj = edit(obj, data=stored.data)
     if isinstance(obj, Namespace):
         # Only the finalize subresource changes these.
         obj = edit(obj, spec=edit(obj.spec, finalizers=stored.spec.finalizers))

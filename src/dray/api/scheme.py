@@ -201,6 +201,7 @@ _TABLE: Final = (
     _plain_kind("apps", apps.Deployment, "deployments", "deploy", subresources=("status", "scale")),
     _plain_kind("apps", apps.ReplicaSet, "replicasets", "rs", subresources=("status", "scale")),
     _plain_kind("apps", apps.DaemonSet, "daemonsets", "ds", subresources=_STATUS),
+    _plain_kind("apps", apps.ControllerRevision, "controllerrevisions"),
     _plain_kind(
         "policy", policy.PodDisruptionBudget, "poddisruptionbudgets", "pdb", subresources=_STATUS
     ),

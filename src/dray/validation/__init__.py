@@ -17,7 +17,7 @@ from typing import Final, TypeVar
 
 from dray.api import events
 from dray.api.apiextensions import CustomResourceDefinition
-from dray.api.apps import DaemonSet, Deployment, ReplicaSet
+from dray.api.apps import ControllerRevision, DaemonSet, Deployment, ReplicaSet
 from dray.api.batch import Job
 from dray.api.coordination import Lease
 from dray.api.core import (
@@ -47,6 +47,7 @@ from dray.api.scheduling import PriorityClass
 from dray.errors import FieldError, InternalError
 from dray.validation import (
     config_data,
+    controller_revision,
     custom_resource_definition,
     daemon_set,
     deployment,
@@ -81,6 +82,7 @@ _RULEBOOKS: Final[Mapping[type[Object], Rulebook]] = {
     ClusterRole: rbac.CLUSTER_ROLE,
     ClusterRoleBinding: rbac.CLUSTER_ROLE_BINDING,
     ConfigMap: config_data.CONFIG_MAP,
+    ControllerRevision: controller_revision.RULEBOOK,
     CustomResourceDefinition: custom_resource_definition.RULEBOOK,
     DaemonSet: daemon_set.RULEBOOK,
     Deployment: deployment.RULEBOOK,

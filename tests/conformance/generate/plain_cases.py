@@ -19,6 +19,7 @@ EVENT, CORE_EVENT = "events.k8s.io/v1 Event", "v1 Event"
 PRIORITY = "scheduling.k8s.io/v1 PriorityClass"
 BINDING = "rbac.authorization.k8s.io/v1 ClusterRoleBinding"
 DEFINITION = "apiextensions.k8s.io/v1 CustomResourceDefinition"
+REVISION = "apps/v1 ControllerRevision"
 
 TEXT, OTHER = base64.b64encode(b"text").decode(), base64.b64encode(b"other").decode()
 BIG = "x" * (1024 * 1024 + 1)
@@ -55,6 +56,7 @@ CHANGED: tuple[Request, ...] = (
     {"versions": []},
     {"names": {"plural": "things", "kind": "Thing", "listKind": "Thing"}},
 )
+DATA: tuple[object, ...] = (None, {}, {"a": 1}, [], "text", 1, False)
 HOMELESS = {"kind": "ServiceAccount", "name": "a"}
 PROTECTED = _defined("x.k8s.io")
 CREATES: tuple[tuple[str, Request], ...] = (
@@ -116,6 +118,10 @@ CREATES: tuple[tuple[str, Request], ...] = (
       for text in ("https://example.com/1", "unapproved, for now", "no")),
     *((DEFINITION, {"name": "things.example.com", **_defined(**changes)})
       for changes in CHANGED),
+    *((REVISION, {"data": data}) for data in DATA),
+    (REVISION, {}),
+    (REVISION, {"data": {}, "revision": -1}),
+    (REVISION, {"name": "A!", "revision": -1}),
 )  # fmt: skip
 
 UNSCHEMED = [{"name": "v1", "served": True, "storage": True}]
@@ -146,6 +152,11 @@ UPDATES: tuple[tuple[str, Request, Request], ...] = (
     (DEFINITION, {**_defined(), "status": {**ESTABLISHED, "storedVersions": ["v0", "v1"]}},
      _defined()),
     (DEFINITION, {**PROTECTED, "annotations": {APPROVED: "no"}}, PROTECTED),
+    (REVISION, {"data": {"a": 1}, "revision": 2}, {"data": {"a": 1}, "revision": 3}),
+    (REVISION, {"data": {"a": 1}, "revision": -1}, {"data": {"a": 1}, "revision": 3}),
+    (REVISION, {"data": {"a": [2, "<b>"]}}, {"data": {"a": [1, "<b>"]}}),
+    (REVISION, {}, {"data": {"a": 1}}),
+    (REVISION, {"data": [2], "revision": -1}, {"data": {"a": 1}}),
 )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ OWN = "fieldSelector=metadata.name%21%3Dkube-root-ca.crt"
 def cluster() -> Iterator[Script]:
     yield from (_namespaces(), _protected(), _nodes(), _node_identity(), _leases(), _events())
     yield from (_both_events(), _scale(), _jobs(), _deployments(), _config_maps(), _secrets())
-    yield from (_quotas(), _priority(), _limits())
+    yield from (_quotas(), _priority(), _limits(), _revisions())
 
 
 def _namespaces() -> Script:
@@ -871,4 +871,50 @@ def _limits() -> Script:
         s.post(
             title, at, {"metadata": {"name": title.replace(" ", "-")}, "spec": {"limits": limits}}
         )
+    return s
+
+
+def _revisions() -> Script:
+    s = Script("revisions")
+    kind = sample("controllerrevisions")
+    at, item = kind.collection(s.namespace), kind.path(s.namespace, "r")
+    s.post("create", at, kind.make("r"))
+    for title, change in cases(
+        ("no data", {"data": None}),
+        ("data that is a list", {"data": ["a"]}),
+        ("data that is text", {"data": "a"}),
+        ("data that is a number", {"data": 1}),
+        ("data that is empty", {"data": {}}),
+        ("no number", {"revision": 0}),
+        ("a negative number", {"revision": -3}),
+        ("text for a number", {"revision": "1"}),
+    ):
+        name = title.replace(" ", "-")
+        s.post(title, at, {**kind.make(name), **change})
+    bare = kind.make("bare")
+    del bare["data"]
+    s.post("without data", at, bare)
+    s.put("as it was", item, kind.make("r"))
+    s.put("another number", item, {**kind.make("r"), "revision": 7})
+    s.put("a lower number", item, {**kind.make("r"), "revision": 3})
+    s.put("other data", item, {**kind.make("r"), "data": {"spec": {"replicas": 2}}})
+    s.put("data and number", item, {**kind.make("r"), "data": {"a": "b"}, "revision": -1})
+    s.put("without its data", item, {**bare, "metadata": {"name": "r"}})
+    s.patch("merge into the data", item, {"data": {"more": 1}}, media=MERGE)
+    s.patch("merge strategically", item, {"data": {"more": 1}}, media=STRATEGIC)
+    owner = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "d", "uid": "u"}
+    adopt = {"metadata": {"ownerReferences": [{**owner, "controller": True}]}}
+    s.patch("adopt", item, adopt, media=STRATEGIC)
+    s.patch(
+        "replace its number",
+        item,
+        [{"op": "replace", "path": "/revision", "value": 9}],
+        media=JSON_PATCH,
+    )
+    s.get("as a table", item, accept=TABLE)
+    s.get("list as a table", at, accept=TABLE)
+    s.get("by name", at, query="fieldSelector=metadata.name%3Dr")
+    s.get("by number", at, query="fieldSelector=revision%3D9")
+    s.put("create by writing", kind.path(s.namespace, "new"), kind.make("new"))
+    s.delete("delete", item)
     return s

@@ -358,6 +358,24 @@ _TABLE = (
         },
     ),
     Sample(
+        "apps",
+        "v1",
+        "controllerrevisions",
+        "ControllerRevision",
+        True,
+        {
+            "metadata": {
+                "labels": {"app": "web", "controller-revision-hash": "abc"},
+                "annotations": {"kubernetes.io/change-cause": "first"},
+            },
+            # The real server takes members in another order, as patches leave them, for other data.
+            "data": {"spec": {"template": {"$patch": "replace", "spec": {"hostNetwork": True}}}},
+            "revision": 1,
+        },
+        {"revision": 2},
+        {"revision": -1},
+    ),
+    Sample(
         "policy",
         "v1",
         "poddisruptionbudgets",

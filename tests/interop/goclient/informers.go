@@ -90,7 +90,7 @@ func driveInformers(config *rest.Config, restart bool) {
 	idle := []cache.SharedIndexInformer{
 		factory.Core().V1().Nodes().Informer(), factory.Core().V1().Namespaces().Informer(), factory.Core().V1().Secrets().Informer(),
 		factory.Core().V1().Events().Informer(), factory.Core().V1().ServiceAccounts().Informer(), factory.Apps().V1().Deployments().Informer(),
-		factory.Apps().V1().ReplicaSets().Informer(), factory.Apps().V1().DaemonSets().Informer(), factory.Batch().V1().Jobs().Informer(),
+		factory.Apps().V1().ReplicaSets().Informer(), factory.Apps().V1().DaemonSets().Informer(), factory.Apps().V1().ControllerRevisions().Informer(), factory.Batch().V1().Jobs().Informer(),
 		factory.Policy().V1().PodDisruptionBudgets().Informer(), factory.Coordination().V1().Leases().Informer(),
 		factory.Rbac().V1().Roles().Informer(), factory.Rbac().V1().ClusterRoles().Informer(), factory.Scheduling().V1().PriorityClasses().Informer(),
 		factory.Resource().V1().DeviceClasses().Informer(), factory.Resource().V1().ResourceClaimTemplates().Informer(),

@@ -75,6 +75,7 @@ func driveKinds(config *rest.Config) {
 	drive("Deployment", "apps/v1", clients.AppsV1().Deployments(namespace), &apps.Deployment{Spec: apps.DeploymentSpec{Replicas: &replicas, Selector: selector, Template: template}})
 	drive("ReplicaSet", "apps/v1", clients.AppsV1().ReplicaSets(namespace), &apps.ReplicaSet{Spec: apps.ReplicaSetSpec{Selector: selector, Template: template}})
 	drive("DaemonSet", "apps/v1", clients.AppsV1().DaemonSets(namespace), &apps.DaemonSet{Spec: apps.DaemonSetSpec{Selector: selector, Template: template}})
+	drive("ControllerRevision", "apps/v1", clients.AppsV1().ControllerRevisions(namespace), &apps.ControllerRevision{Data: runtime.RawExtension{Raw: []byte(`{"a":1}`)}, Revision: 1})
 	drive("PodDisruptionBudget", "policy/v1", clients.PolicyV1().PodDisruptionBudgets(namespace), &policy.PodDisruptionBudget{Spec: policy.PodDisruptionBudgetSpec{MinAvailable: &one, Selector: selector}})
 	drive("Role", "rbac.authorization.k8s.io/v1", clients.RbacV1().Roles(namespace), &rbac.Role{Rules: []rbac.PolicyRule{{Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{"pods"}}}})
 	drive("RoleBinding", "rbac.authorization.k8s.io/v1", clients.RbacV1().RoleBindings(namespace), &rbac.RoleBinding{RoleRef: rbac.RoleRef{APIGroup: rbac.GroupName, Kind: "Role", Name: "r"}, Subjects: []rbac.Subject{subject}})

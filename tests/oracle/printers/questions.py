@@ -38,6 +38,8 @@ def questions(random: Random) -> Iterator[Question]:
         yield {"plain": True, "object": plain(random, "rbac.authorization.k8s.io/v1", kind)}
     yield {"plain": True, "object": plain(random, "v1", "LimitRange")}
     yield from custom(random)
+    for _ in range(25):
+        yield {"object": revision(random)}
 
 
 def durations(random: Random) -> Iterator[Question]:
@@ -338,6 +340,22 @@ def daemon_set(random: Random) -> dict[str, Any]:
     )
     status = {name: count(random) for name in names}
     return named(random, "apps/v1", "DaemonSet", spec=spec, status=status)
+
+
+def revision(random: Random) -> dict[str, Any]:
+    owners = [
+        present(
+            apiVersion=random.choice(["apps/v1", "v1", "example.com/v1alpha1"]),
+            kind=random.choice(["DaemonSet", "StatefulSet", "Thing"]),
+            name=f"owner-{index}",
+            uid="u",
+            controller=random.choice([None, False, True]),
+        )
+        for index in range(random.randrange(4))
+    ]
+    made = named(random, "apps/v1", "ControllerRevision", data={}, revision=count(random))
+    made["metadata"]["ownerReferences"] = owners
+    return made
 
 
 def job(random: Random) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Deployments, replica sets, daemon sets and scales, on the wire and back."""
+"""Deployments, replica sets, daemon sets, revisions and scales, on the wire and back."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import ClassVar
 import pytest
 
 from dray.api.apps import (
+    ControllerRevision,
+    ControllerRevisionList,
     DaemonSet,
     DaemonSetList,
     Deployment,
@@ -138,6 +140,19 @@ class TestDaemonSet(KindSuite):
             "numberReady": 0,
         },
     }
+
+
+class TestControllerRevision(KindSuite):
+    kind = ControllerRevision
+    list_kind = ControllerRevisionList
+    document: ClassVar[Document] = {
+        "apiVersion": "apps/v1",
+        "kind": "ControllerRevision",
+        "metadata": METADATA,
+        "data": {"spec": {"template": {"$patch": "replace", **POD_TEMPLATE}}},
+        "revision": 3,
+    }
+    empty: ClassVar[Document] = {"data": None, "revision": 0}
 
 
 class TestScale(KindSuite):

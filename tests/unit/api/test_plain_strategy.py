@@ -3,8 +3,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import Raw
 
 from dray.api.apiextensions import CustomResourceDefinition
+from dray.api.apps import ControllerRevision
 from dray.api.codec import decode_builtins
 from dray.api.coordination import Lease
 from dray.api.core import ConfigMap, Namespace, Node, ResourceQuota
@@ -94,6 +96,20 @@ def test_an_update_does_not_change_who_holds_a_namespace() -> None:
     stored = prepare_plain_for_create(made(Namespace))
     wanted = made(Namespace, spec={"finalizers": []})
     assert prepare_plain_for_update(wanted, stored).spec.finalizers == ("kubernetes",)
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        pytest.param(b'{"b": "<", "a": 1}', b'{"a":1,"b":"\\u003c"}', id="spelled-otherwise"),
+        pytest.param(b'{"a":2}', b'{"a":2}', id="another"),
+        pytest.param(b"null", b"null", id="none"),
+    ],
+)
+def test_the_data_of_a_revision_stays_as_it_was_written_first(written: bytes, kept: bytes) -> None:
+    stored = ControllerRevision(data=Raw(b'{"a":1,"b":"\\u003c"}'), revision=1)
+    new = prepare_plain_for_update(ControllerRevision(data=Raw(written), revision=2), stored)
+    assert (new.data, new.revision) == (Raw(kept), 2)
 
 
 def test_a_kind_without_rules_is_stored_as_it_comes() -> None:

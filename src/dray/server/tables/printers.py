@@ -29,6 +29,7 @@ _PRINTERS: Final = {
     ("apps", "Deployment"): workloads.DEPLOYMENTS,
     ("apps", "ReplicaSet"): workloads.REPLICA_SETS,
     ("apps", "DaemonSet"): workloads.DAEMON_SETS,
+    ("apps", "ControllerRevision"): workloads.REVISIONS,
     ("batch", "Job"): workloads.JOBS,
     ("policy", "PodDisruptionBudget"): workloads.DISRUPTION_BUDGETS,
     ("coordination.k8s.io", "Lease"): plain_kinds.LEASES,

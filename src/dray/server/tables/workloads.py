@@ -11,10 +11,19 @@ from typing import Final
 
 from dray.api import apps, batch, core, policy
 from dray.api.labels import Selector
-from dray.api.meta import LabelSelector
+from dray.api.meta import LabelSelector, OwnerReference
 from dray.errors import ParseError
 from dray.server.tables.durations import age, human_duration
-from dray.server.tables.printer import AGE, NAME, NONE, Cells, Column, Printer
+from dray.server.tables.printer import (
+    AGE,
+    NAME,
+    NONE,
+    Cells,
+    Column,
+    Glimpse,
+    MetadataGlimpse,
+    Printer,
+)
 
 __all__ = [
     "DAEMON_SETS",
@@ -22,11 +31,13 @@ __all__ = [
     "DISRUPTION_BUDGETS",
     "JOBS",
     "REPLICA_SETS",
+    "REVISIONS",
     "budget_cells",
     "daemon_set_cells",
     "deployment_cells",
     "job_cells",
     "replica_set_cells",
+    "revision_cells",
 ]
 
 _TEMPLATE: Final = (
@@ -123,6 +134,52 @@ DAEMON_SETS: Final = Printer(
     ),
     daemon_set_cells,
     apps.DaemonSet,
+)
+
+
+# Revisions -------------------------------------------------------------------------------------
+
+
+class _RevisionMetadata(MetadataGlimpse):
+    owner_references: tuple[OwnerReference, ...] = ()
+
+
+class _Revision(Glimpse):
+    # Of all that a revision holds, nothing is shown.
+    metadata: _RevisionMetadata
+    revision: int = 0
+
+
+def revision_cells(revision: apps.ControllerRevision, now: datetime) -> Cells:
+    """The cells of a revision."""
+    metadata = revision.metadata
+    return [
+        metadata.name,
+        _controller(metadata.owner_references),
+        revision.revision,
+        age(metadata.creation_timestamp, now),
+    ]
+
+
+def _controller(references: Sequence[OwnerReference]) -> str:
+    """Who controls it, as users of a command line would name it."""
+    for reference in references:
+        if reference.controller:
+            group = reference.api_version.rpartition("/")[0]
+            kind = f"{reference.kind}.{group}" if group else reference.kind
+            return f"{kind.lower()}/{reference.name}"
+    return NONE
+
+
+REVISIONS: Final = Printer(
+    (
+        NAME,
+        Column("Controller", "Whose revision it is."),
+        Column("Revision", "Which one it is; the highest is that of now."),
+        AGE,
+    ),
+    revision_cells,
+    _Revision,
 )
 
 

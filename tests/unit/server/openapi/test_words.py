@@ -165,7 +165,7 @@ COMPLETE = [
     *("PodDisruptionBudgetStatus", "Job", "JobSpec", "JobStatus", "Deployment", "DeploymentSpec"),
     *("DeploymentStatus", "ReplicaSet", "ReplicaSetSpec", "ReplicaSetStatus", "DaemonSet"),
     *("DaemonSetSpec", "DaemonSetStatus", "Role", "RoleBinding", "ClusterRole", "PolicyRule"),
-    *("ClusterRoleBinding", "RoleRef", "Subject", "CustomResourceDefinition"),
+    *("ClusterRoleBinding", "RoleRef", "Subject", "ControllerRevision", "CustomResourceDefinition"),
     *("CustomResourceDefinitionSpec", "CustomResourceDefinitionVersion", "JSONSchemaProps"),
 ]
 

@@ -8,14 +8,15 @@ from typing import Any
 import pytest
 
 from dray.api import apps, batch, core, policy
-from dray.api.meta import LabelSelector, LabelSelectorRequirement, ObjectMeta
-from dray.api.wire import Time
+from dray.api.meta import LabelSelector, LabelSelectorRequirement, ObjectMeta, OwnerReference
+from dray.api.wire import Time, replace
 from dray.server.tables.workloads import (
     budget_cells,
     daemon_set_cells,
     deployment_cells,
     job_cells,
     replica_set_cells,
+    revision_cells,
 )
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -95,6 +96,29 @@ def test_a_daemon_set_counts_its_nodes() -> None:
 
 def condition(name: str, status: str = "True") -> batch.JobCondition:
     return batch.JobCondition(type=name, status=status)
+
+
+@pytest.mark.parametrize(
+    ("owners", "shown"),
+    [
+        pytest.param((), "<none>", id="nobody"),
+        pytest.param((OwnerReference(kind="Node", name="n1"),), "<none>", id="not-in-control"),
+        pytest.param(
+            (OwnerReference(api_version="apps/v1", kind="DaemonSet", name="d", controller=True),),
+            "daemonset.apps/d",
+            id="of-a-group",
+        ),
+        pytest.param(
+            (OwnerReference(api_version="v1", kind="Pod", name="p", controller=True),),
+            "pod/p",
+            id="of-no-group",
+        ),
+    ],
+)
+def test_a_revision_says_whose_it_is(owners: tuple[OwnerReference, ...], shown: str) -> None:
+    metadata = replace(META, owner_references=owners)
+    revision = apps.ControllerRevision(metadata=metadata, revision=4)
+    assert revision_cells(revision, NOW) == ["web", shown, 4, "60s"]
 
 
 @pytest.mark.parametrize(
