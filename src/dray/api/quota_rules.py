@@ -27,19 +27,16 @@ from dray.api.quota_usage import (
     REQUESTS_PREFIX,
     is_extended_resource_quota,
 )
-from dray.api.resource import DeviceClass, ResourceClaim
+from dray.api.resource import EXTENDED_RESOURCE_CLAIM_ANNOTATION, DeviceClass, ResourceClaim
 
 __all__ = [
     "COUNT_ALIASES",
-    "EXTENDED_RESOURCE_CLAIM_ANNOTATION",
     "ClassNames",
     "claim_payer",
     "counted_resource",
     "extended_resource_pod",
     "pod_bounds",
 ]
-
-EXTENDED_RESOURCE_CLAIM_ANNOTATION: Final = "resource.kubernetes.io/extended-resource-claim"
 
 # Older names of counts, which still work.
 COUNT_ALIASES: Final = frozenset(

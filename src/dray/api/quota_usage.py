@@ -36,6 +36,7 @@ from dray.api.quantity import Quantity
 from dray.api.resource import (
     ALLOCATION_MODE_ALL,
     ALLOCATION_MODE_EXACT_COUNT,
+    DEVICE_CLASS_RESOURCE_PREFIX,
     DeviceSubRequest,
     ExactDeviceRequest,
     ResourceClaim,
@@ -63,11 +64,10 @@ Amounts = Mapping[str, Quantity]
 REQUESTS_PREFIX: Final = "requests."
 LIMITS_PREFIX: Final = "limits."
 
-_DEVICE_CLASS_PREFIX: Final = "deviceclass.resource.kubernetes.io/"
 # By device class: how many devices claims may ask for.
 DEVICES_SUFFIX: Final = ".deviceclass.resource.k8s.io/devices"
 # The same devices, asked for by pods as resources, or counted as if they were.
-IMPLICIT_PREFIX: Final = f"{REQUESTS_PREFIX}{_DEVICE_CLASS_PREFIX}"
+IMPLICIT_PREFIX: Final = f"{REQUESTS_PREFIX}{DEVICE_CLASS_RESOURCE_PREFIX}"
 
 # A request for all matching devices: as many as an allocation can hold.
 DEVICES_PER_CLAIM_MAX: Final = 32
@@ -133,7 +133,7 @@ def container_usage(requests: Amounts, limits: Amounts) -> dict[str, Quantity]:
             continue
         if is_huge_page(name):
             used[name] = used[f"{REQUESTS_PREFIX}{name}"] = amount
-        if is_extended_resource(name) or name.startswith(_DEVICE_CLASS_PREFIX):
+        if is_extended_resource(name) or name.startswith(DEVICE_CLASS_RESOURCE_PREFIX):
             used[f"{REQUESTS_PREFIX}{name}"] = amount
     return used
 

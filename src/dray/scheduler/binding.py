@@ -25,6 +25,7 @@ from typing import Final, Protocol
 from dray.api.core import Binding, ObjectReference, Pod
 from dray.api.meta import ObjectMeta, Status
 from dray.api.resource import (
+    CLAIM_FINALIZER,
     AllocationResult,
     ResourceClaim,
     ResourceClaimConsumerReference,
@@ -49,11 +50,9 @@ from dray.scheduler.binding_conditions import (
 from dray.scheduler.claims import Claims
 from dray.scheduler.placement import ClaimPlacement, Placement
 
-__all__ = ["FINALIZER", "Binder", "BoundByOthersError", "SpecialClaims"]
+__all__ = ["Binder", "BoundByOthersError", "SpecialClaims"]
 
 _log = logging.getLogger(__name__)
-
-FINALIZER: Final = "resource.kubernetes.io/delete-protection"
 
 # Upstream's: the resource claim controller writes too, and drivers do.
 TRIES_MAX: Final = 5
@@ -216,8 +215,8 @@ class Binder:
         self, claim: ResourceClaim, allocation: AllocationResult | None, pod: Pod
     ) -> ResourceClaim:
         metadata = claim.metadata
-        if FINALIZER not in metadata.finalizers:
-            finalizers = (*metadata.finalizers, FINALIZER)
+        if CLAIM_FINALIZER not in metadata.finalizers:
+            finalizers = (*metadata.finalizers, CLAIM_FINALIZER)
             claim = await self._client.update(
                 replace(claim, metadata=replace(metadata, finalizers=finalizers))
             )

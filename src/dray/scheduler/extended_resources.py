@@ -16,13 +16,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from itertools import count
-from typing import Final
 
 from dray.api.core import Node, Pod
 from dray.api.features import FeatureGates
 from dray.api.meta import ObjectMeta, OwnerReference
 from dray.api.pod_resources import is_extended_resource
 from dray.api.resource import (
+    CLAIM_FINALIZER,
+    DEVICE_CLASS_RESOURCE_PREFIX,
+    EXTENDED_RESOURCE_CLAIM_ANNOTATION,
     DeviceClaim,
     DeviceClass,
     DeviceRequest,
@@ -43,13 +45,9 @@ from dray.scheduler.node_info import NodeInfo
 from dray.scheduler.placement import Demand, Placement, SpecialClaim
 from dray.scheduler.pod_info import PodInfo, whole_units
 
-__all__ = ["ANNOTATION", "CLASS_PREFIX", "ExtendedResources"]
+__all__ = ["ExtendedResources"]
 
 _log = logging.getLogger(__name__)
-
-ANNOTATION: Final = "resource.kubernetes.io/extended-resource-claim"
-CLASS_PREFIX: Final = "deviceclass.resource.kubernetes.io/"
-FINALIZER: Final = "resource.kubernetes.io/delete-protection"
 
 _Key = tuple[str, str]  # namespace and name
 _Split = Sequence[tuple[Demand, Callable[[NodeInfo], bool] | None]]
@@ -105,8 +103,8 @@ class ExtendedResources:
 
     def class_for(self, resource: str) -> str | None:
         """The device class that serves an extended resource."""
-        if resource.startswith(CLASS_PREFIX):
-            name = resource.removeprefix(CLASS_PREFIX)
+        if resource.startswith(DEVICE_CLASS_RESOURCE_PREFIX):
+            name = resource.removeprefix(DEVICE_CLASS_RESOURCE_PREFIX)
             return name if name in self._devices.classes else None
         explicit = self._explicit.get(resource)
         if not explicit:
@@ -155,8 +153,8 @@ class ExtendedResources:
                 generate_name=f"{metadata.name}-extended-resources-",
                 namespace=metadata.namespace,
                 uid=f"extended-resources-{number}",
-                annotations={ANNOTATION: "true"},
-                finalizers=(FINALIZER,),
+                annotations={EXTENDED_RESOURCE_CLAIM_ANNOTATION: "true"},
+                finalizers=(CLAIM_FINALIZER,),
                 owner_references=(
                     OwnerReference(
                         api_version="v1",
@@ -291,7 +289,7 @@ class ExtendedResources:
 
     def _hear_claim(self, old: ResourceClaim | None, new: ResourceClaim | None) -> None:
         either = new if new is not None else old
-        if either is None or ANNOTATION not in either.metadata.annotations:
+        if either is None or EXTENDED_RESOURCE_CLAIM_ANNOTATION not in either.metadata.annotations:
             return
         key, owner = _key(either), _pod_uid(either)
         if new is not None:
@@ -344,7 +342,7 @@ def _offer(node: Node) -> frozenset[str]:
 
 
 def _is_extended(resource: str) -> bool:
-    return resource.startswith(CLASS_PREFIX) or is_extended_resource(resource)
+    return resource.startswith(DEVICE_CLASS_RESOURCE_PREFIX) or is_extended_resource(resource)
 
 
 def _offered(node: NodeInfo, classes: Iterable[str]) -> frozenset[str]:

@@ -19,7 +19,12 @@ from dray.api.core import RESOURCE_PODS, TAINT_EFFECT_NO_SCHEDULE, Node, NodeSel
 from dray.api.meta import Object
 from dray.api.node_matching import node_matches
 from dray.api.pod_claims import references
-from dray.api.resource import DeviceClass, ResourceClaim, ResourceSlice
+from dray.api.resource import (
+    DEVICE_CLASS_RESOURCE_PREFIX,
+    DeviceClass,
+    ResourceClaim,
+    ResourceSlice,
+)
 from dray.errors import AllocationError
 from dray.scheduler.cluster_events import (
     ASSIGNED_POD,
@@ -49,7 +54,6 @@ from dray.scheduler.tolerations import tolerated, untolerated
 
 __all__ = ["ClaimNames", "default_hints"]
 
-_CLASS_PREFIX: Final = "deviceclass.resource.kubernetes.io/"
 _UNSCHEDULABLE: Final = Taint(
     key="node.kubernetes.io/unschedulable", effect=TAINT_EFFECT_NO_SCHEDULE
 )
@@ -269,7 +273,7 @@ def _fit_by_class(pod: Pod, event: ClusterEvent) -> bool:
     requests = PodInfo.of(pod).requests
     name = new.spec.extended_resource_name
     if old is None:
-        return name in requests or f"{_CLASS_PREFIX}{new.metadata.name}" in requests
+        return name in requests or f"{DEVICE_CLASS_RESOURCE_PREFIX}{new.metadata.name}" in requests
     return name != old.spec.extended_resource_name and name in requests
 
 

@@ -31,7 +31,12 @@ from dray.api.cdi import (
     validate_spec,
     with_required_version,
 )
-from dray.api.resource import DeviceAttribute, NetworkDeviceData, ResourceClaim
+from dray.api.resource import (
+    POD_CLAIM_NAME_ANNOTATION,
+    DeviceAttribute,
+    NetworkDeviceData,
+    ResourceClaim,
+)
 from dray.errors import ConfigurationError, InternalError, ParseError
 from dray.files import remove_file, write_file
 
@@ -41,9 +46,6 @@ DIRECTORY_NAME: Final = "dra-device-metadata"
 CONTAINER_DIRECTORY: Final = "/var/run/kubernetes.io/dra-device-attributes"
 GROUP: Final = "metadata.resource.k8s.io"
 VERSIONS: Final = ("v1beta1", "v1alpha1")
-
-# Which name a pod has for a claim that was made from a template.
-POD_CLAIM_NAME_ANNOTATION: Final = "resource.kubernetes.io/pod-claim-name"
 
 # Containers read them as whoever they run as; slices, which anybody may read, say the same.
 _FILE_MODE: Final = 0o644

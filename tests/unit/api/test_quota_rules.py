@@ -9,14 +9,18 @@ import pytest
 from dray.api.core import Pod, PodExtendedResourceClaimStatus, PodStatus
 from dray.api.meta import ObjectMeta, OwnerReference
 from dray.api.quota_rules import (
-    EXTENDED_RESOURCE_CLAIM_ANNOTATION,
     ClassNames,
     claim_payer,
     counted_resource,
     extended_resource_pod,
     pod_bounds,
 )
-from dray.api.resource import DeviceClass, DeviceClassSpec, ResourceClaim
+from dray.api.resource import (
+    EXTENDED_RESOURCE_CLAIM_ANNOTATION,
+    DeviceClass,
+    DeviceClassSpec,
+    ResourceClaim,
+)
 from dray.api.wire import Time
 
 EARLY, LATE = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC)

@@ -19,8 +19,7 @@ from dray.api.core import (
 )
 from dray.api.meta import ObjectMeta
 from dray.api.quantity import Quantity
-from dray.api.resource import Device, ResourceClaim
-from dray.scheduler.extended_resources import ANNOTATION
+from dray.api.resource import EXTENDED_RESOURCE_CLAIM_ANNOTATION, Device, ResourceClaim
 from tests.unit.scheduler.stage import SchedulerStage, requests
 
 GPU = "example.com/gpu"
@@ -31,7 +30,11 @@ def run(scenario: Coroutine[Any, Any, None]) -> None:
 
 
 async def special_claims(stage: SchedulerStage) -> list[ResourceClaim]:
-    return [one for one in await stage.claims() if ANNOTATION in one.metadata.annotations]
+    return [
+        one
+        for one in await stage.claims()
+        if EXTENDED_RESOURCE_CLAIM_ANNOTATION in one.metadata.annotations
+    ]
 
 
 def test_a_class_serves_a_resource_by_its_own_name_too() -> None:

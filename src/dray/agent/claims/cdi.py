@@ -9,18 +9,15 @@ A kubelet's order is not always the same, and it repeats names.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Final
 
 from dray.agent.claims.claim_info import ClaimInfo, ClaimKey
 from dray.agent.claims.failures import ClaimInfoMissing
 from dray.api.core import Pod, ResourceRequirements
 from dray.api.pod_claims import references
 from dray.api.pod_resources import is_extended_resource
+from dray.api.resource import DEVICE_CLASS_RESOURCE_PREFIX
 
 __all__ = ["cdi_devices"]
-
-# Extended resources that need no name of their own: the class' name follows.
-_DEVICE_CLASS_PREFIX: Final = "deviceclass.resource.kubernetes.io/"
 
 
 def cdi_devices(
@@ -71,7 +68,7 @@ def _asks_for(resources: ResourceRequirements, name: str) -> bool:
     return (
         amount is not None
         and not amount.is_zero
-        and (is_extended_resource(name) or name.startswith(_DEVICE_CLASS_PREFIX))
+        and (is_extended_resource(name) or name.startswith(DEVICE_CLASS_RESOURCE_PREFIX))
     )
 
 

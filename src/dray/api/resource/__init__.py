@@ -9,8 +9,11 @@ from __future__ import annotations
 from dray.api.resource._claim import (
     ALLOCATION_MODE_ALL,
     ALLOCATION_MODE_EXACT_COUNT,
+    CLAIM_FINALIZER,
     CONFIG_FROM_CLAIM,
     CONFIG_FROM_CLASS,
+    EXTENDED_RESOURCE_CLAIM_ANNOTATION,
+    POD_CLAIM_NAME_ANNOTATION,
     AllocatedDeviceStatus,
     AllocationResult,
     CapacityRequirements,
@@ -35,6 +38,7 @@ from dray.api.resource._claim import (
     ResourceClaimTemplateSpec,
 )
 from dray.api.resource._device_class import (
+    DEVICE_CLASS_RESOURCE_PREFIX,
     DeviceClass,
     DeviceClassConfiguration,
     DeviceClassList,
@@ -96,8 +100,12 @@ from dray.api.resource._taint_rule import (
 __all__ = [
     "ALLOCATION_MODE_ALL",
     "ALLOCATION_MODE_EXACT_COUNT",
+    "CLAIM_FINALIZER",
     "CONFIG_FROM_CLAIM",
     "CONFIG_FROM_CLASS",
+    "DEVICE_CLASS_RESOURCE_PREFIX",
+    "EXTENDED_RESOURCE_CLAIM_ANNOTATION",
+    "POD_CLAIM_NAME_ANNOTATION",
     "SKIP_ALL_NODE_OPERATIONS",
     "SKIP_NODE_PREPARE_RESOURCES",
     "SKIP_NODE_UNPREPARE_RESOURCES",

@@ -21,8 +21,11 @@ from dray.api.wire import Carried, Int64, Struct, Time, always
 __all__ = [
     "ALLOCATION_MODE_ALL",
     "ALLOCATION_MODE_EXACT_COUNT",
+    "CLAIM_FINALIZER",
     "CONFIG_FROM_CLAIM",
     "CONFIG_FROM_CLASS",
+    "EXTENDED_RESOURCE_CLAIM_ANNOTATION",
+    "POD_CLAIM_NAME_ANNOTATION",
     "AllocatedDeviceStatus",
     "AllocationResult",
     "CapacityRequirements",
@@ -52,6 +55,15 @@ ALLOCATION_MODE_ALL: Final = "All"
 
 CONFIG_FROM_CLASS: Final = "FromClass"
 CONFIG_FROM_CLAIM: Final = "FromClaim"
+
+CLAIM_FINALIZER: Final = "resource.kubernetes.io/delete-protection"
+"""Keeps a claim that has devices until they are given back."""
+
+POD_CLAIM_NAME_ANNOTATION: Final = "resource.kubernetes.io/pod-claim-name"
+"""For which entry of its pod a claim was made."""
+
+EXTENDED_RESOURCE_CLAIM_ANNOTATION: Final = "resource.kubernetes.io/extended-resource-claim"
+"""On a claim that stands behind the extended resources of a pod."""
 
 
 # The request -----------------------------------------------------------------------------------

@@ -5,11 +5,22 @@ Upstream counterpart: k8s.io/api/resource/v1.
 
 from __future__ import annotations
 
+from typing import Final
+
 from dray.api.meta import ListMeta, Object
 from dray.api.resource._selection import DeviceSelector, OpaqueDeviceConfiguration
 from dray.api.wire import Struct, always
 
-__all__ = ["DeviceClass", "DeviceClassConfiguration", "DeviceClassList", "DeviceClassSpec"]
+__all__ = [
+    "DEVICE_CLASS_RESOURCE_PREFIX",
+    "DeviceClass",
+    "DeviceClassConfiguration",
+    "DeviceClassList",
+    "DeviceClassSpec",
+]
+
+DEVICE_CLASS_RESOURCE_PREFIX: Final = "deviceclass.resource.kubernetes.io/"
+"""With the name of a class behind it, the extended resource that every class stands for."""
 
 
 class DeviceClassConfiguration(Struct):

@@ -22,6 +22,8 @@ from dray.api.pod_resources import is_extended_resource, is_sidecar, sum_request
 from dray.api.quantity import Quantity
 from dray.api.resource import (
     ALLOCATION_MODE_EXACT_COUNT,
+    DEVICE_CLASS_RESOURCE_PREFIX,
+    EXTENDED_RESOURCE_CLAIM_ANNOTATION,
     DeviceClaim,
     DeviceClass,
     DeviceRequest,
@@ -32,18 +34,13 @@ from dray.api.resource import (
 from dray.errors import shorten
 
 __all__ = [
-    "EXTENDED_CLAIM_ANNOTATION",
     "EXTENDED_CLAIM_NAME",
     "ExtendedResources",
     "classes_by_resource",
 ]
 
-EXTENDED_CLAIM_ANNOTATION: Final = "resource.kubernetes.io/extended-resource-claim"
-
 # Not a valid name, so that no claim of a cluster can have it.
 EXTENDED_CLAIM_NAME: Final = "<extended-resources>"
-
-_CLASS_PREFIX: Final = "deviceclass.resource.kubernetes.io/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +57,8 @@ class ExtendedResources:
         wanted = {
             name: amount
             for name, amount in sum_requests(pod.spec).items()
-            if not amount.is_zero and (is_extended_resource(name) or name.startswith(_CLASS_PREFIX))
+            if not amount.is_zero
+            and (is_extended_resource(name) or name.startswith(DEVICE_CLASS_RESOURCE_PREFIX))
         }
         known = classes_by_resource(classes) if wanted else {}
         return cls(
@@ -87,7 +85,7 @@ class ExtendedResources:
                 name=EXTENDED_CLAIM_NAME,
                 generate_name=f"{metadata.name}-extended-resources-",
                 namespace=metadata.namespace,
-                annotations={EXTENDED_CLAIM_ANNOTATION: "true"},
+                annotations={EXTENDED_RESOURCE_CLAIM_ANNOTATION: "true"},
                 owner_references=(owner,),
             ),
             spec=ResourceClaimSpec(devices=DeviceClaim(requests=tuple(self._requests(names)))),
@@ -128,7 +126,7 @@ def classes_by_resource(classes: Iterable[DeviceClass]) -> dict[str, DeviceClass
     for one in sorted(by_name, key=_created):
         if one.spec.extended_resource_name:
             found[one.spec.extended_resource_name] = one
-        found[f"{_CLASS_PREFIX}{one.metadata.name}"] = one
+        found[f"{DEVICE_CLASS_RESOURCE_PREFIX}{one.metadata.name}"] = one
     return found
 
 

@@ -10,12 +10,10 @@ from typing import Final
 
 from dray.api.core import Pod
 from dray.api.meta import ObjectMeta, OwnerReference
-from dray.api.resource import ResourceClaim, ResourceClaimTemplate
+from dray.api.resource import POD_CLAIM_NAME_ANNOTATION, ResourceClaim, ResourceClaimTemplate
 from dray.cli.snapshot.names import ObjectName
 
-__all__ = ["POD_CLAIM_NAME_ANNOTATION", "claim_from_template", "controls"]
-
-POD_CLAIM_NAME_ANNOTATION: Final = "resource.kubernetes.io/pod-claim-name"
+__all__ = ["claim_from_template", "controls"]
 
 # A server adds a hyphen and five characters, and the whole is to keep within 63.
 _GENERATED_BASE_MAX: Final = 57

@@ -16,11 +16,15 @@ from typing import TYPE_CHECKING, Final
 
 from dray.api.codec import to_builtins
 from dray.api.core import POD_PHASE_FAILED, POD_PHASE_SUCCEEDED, Pod, PodResourceClaim
-from dray.api.resource import ResourceClaim
+from dray.api.resource import (
+    EXTENDED_RESOURCE_CLAIM_ANNOTATION,
+    POD_CLAIM_NAME_ANNOTATION,
+    ResourceClaim,
+)
 from dray.api.wire import Time
 from dray.cli.errors import CommandError
-from dray.cli.snapshot.extended import EXTENDED_CLAIM_ANNOTATION, ExtendedResources
-from dray.cli.snapshot.made_claims import POD_CLAIM_NAME_ANNOTATION, claim_from_template, controls
+from dray.cli.snapshot.extended import ExtendedResources
+from dray.cli.snapshot.made_claims import claim_from_template, controls
 from dray.cli.snapshot.names import ObjectName, Reference, SubjectKind, hint_for, listed
 from dray.cli.snapshot.placement import Against, NodeTerms, Place, PodPlacement
 from dray.cli.snapshot.requests import request_problems
@@ -167,7 +171,7 @@ class Resolver:
         for full, claim in self._snapshot.claims.items():
             if (
                 full.namespace == name.namespace
-                and claim.metadata.annotations.get(EXTENDED_CLAIM_ANNOTATION) == "true"
+                and claim.metadata.annotations.get(EXTENDED_RESOURCE_CLAIM_ANNOTATION) == "true"
                 and controls(pod, claim)
             ):
                 return claim

@@ -12,10 +12,15 @@ from typing import Final
 
 from dray.api.core import Pod
 from dray.api.pod_claims import references
-from dray.api.resource import ResourceClaim, ResourceClaimTemplate
+from dray.api.resource import (
+    EXTENDED_RESOURCE_CLAIM_ANNOTATION,
+    POD_CLAIM_NAME_ANNOTATION,
+    ResourceClaim,
+    ResourceClaimTemplate,
+)
 from dray.controllers.claim_users import has_claims
 from dray.controllers.reconciler import DONE, Context, Key, Reconciler, Result
-from dray.controllers.resource_claims.generation import POD_CLAIM_NAME, has_admin_access
+from dray.controllers.resource_claims.generation import has_admin_access
 from dray.controllers.resource_claims.provision import Provision
 from dray.controllers.resource_claims.release import Release
 from dray.controllers.resource_claims.views import Views, is_done
@@ -25,8 +30,6 @@ __all__ = ["ResourceClaimController"]
 
 _POD: Final = "pod:"
 _CLAIM: Final = "claim:"
-
-_EXTENDED_RESOURCE: Final = "resource.kubernetes.io/extended-resource-claim"
 
 
 class ResourceClaimController(Reconciler):
@@ -116,9 +119,9 @@ class ResourceClaimController(Reconciler):
 def _labels(claim: ResourceClaim) -> tuple[str, str, str]:
     annotations = claim.metadata.annotations
     source = ""
-    if annotations.get(_EXTENDED_RESOURCE) == "true":
+    if annotations.get(EXTENDED_RESOURCE_CLAIM_ANNOTATION) == "true":
         source = "extended_resource"
-    elif annotations.get(POD_CLAIM_NAME):
+    elif annotations.get(POD_CLAIM_NAME_ANNOTATION):
         source = "resource_claim_template"
     return (
         "false" if claim.status.allocation is None else "true",

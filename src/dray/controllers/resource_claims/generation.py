@@ -20,22 +20,21 @@ from typing import Final
 
 from dray.api.core import Pod
 from dray.api.meta import ObjectMeta, OwnerReference
-from dray.api.resource import ResourceClaim, ResourceClaimSpec, ResourceClaimTemplate
+from dray.api.resource import (
+    CLAIM_FINALIZER,
+    POD_CLAIM_NAME_ANNOTATION,
+    ResourceClaim,
+    ResourceClaimSpec,
+    ResourceClaimTemplate,
+)
 
 __all__ = [
-    "FINALIZER",
-    "POD_CLAIM_NAME",
     "generated_claim",
     "has_admin_access",
     "is_made_for",
     "name_base",
     "owner_of",
 ]
-
-FINALIZER: Final = "resource.kubernetes.io/delete-protection"
-
-# The annotation that says for which entry of its pod a claim was made.
-POD_CLAIM_NAME: Final = "resource.kubernetes.io/pod-claim-name"
 
 # Upstream's: of the 63 characters that many tools can show, a hyphen and five that are drawn.
 BASE_CHARACTERS_MAX: Final = 57
@@ -55,7 +54,7 @@ def generated_claim(pod: Pod, entry: str, template: ResourceClaimTemplate) -> Re
             generate_name=base,
             namespace=pod.metadata.namespace,
             labels=copied.labels,
-            annotations={**copied.annotations, POD_CLAIM_NAME: entry},
+            annotations={**copied.annotations, POD_CLAIM_NAME_ANNOTATION: entry},
             owner_references=(
                 OwnerReference(
                     api_version="v1",
@@ -65,7 +64,7 @@ def generated_claim(pod: Pod, entry: str, template: ResourceClaimTemplate) -> Re
                     controller=True,
                 ),
             ),
-            finalizers=(FINALIZER,),
+            finalizers=(CLAIM_FINALIZER,),
         ),
         spec=template.spec.spec,
     )
@@ -109,7 +108,7 @@ def is_made_for(claim: ResourceClaim, pod: Pod, entry: str) -> bool:
     return (
         owner is not None
         and owner.uid == pod.metadata.uid
-        and metadata.annotations.get(POD_CLAIM_NAME) == entry
+        and metadata.annotations.get(POD_CLAIM_NAME_ANNOTATION) == entry
         and metadata.deletion_timestamp is None
     )
 

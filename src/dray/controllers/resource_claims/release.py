@@ -20,10 +20,10 @@ from typing import Final
 
 from dray.api.core import Pod
 from dray.api.meta import OwnerReference
-from dray.api.resource import ResourceClaim, ResourceClaimConsumerReference
+from dray.api.resource import CLAIM_FINALIZER, ResourceClaim, ResourceClaimConsumerReference
 from dray.api.wire import replace
 from dray.client import Client
-from dray.controllers.resource_claims.generation import FINALIZER, owner_of
+from dray.controllers.resource_claims.generation import owner_of
 from dray.controllers.resource_claims.views import Views, is_done
 from dray.errors import NotFound
 
@@ -59,7 +59,7 @@ class Release:
                 if _is_pod(consumer)
             )
         if claim.metadata.deletion_timestamp is not None:
-            return FINALIZER in claim.metadata.finalizers
+            return CLAIM_FINALIZER in claim.metadata.finalizers
         return self._owners_fate(claim) in (_Fate.DONE, _Fate.REPLACED)
 
     def delay_seconds(self, claim: ResourceClaim) -> float:
@@ -81,11 +81,11 @@ class Release:
             if len(remaining) < len(consumers):
                 status = replace(claim.status, reserved_for=tuple(remaining))
                 await self._client.update_status(replace(claim, status=status))
-        elif ending and metadata.finalizers == (FINALIZER,):
+        elif ending and metadata.finalizers == (CLAIM_FINALIZER,):
             await self._remove_finalizer(claim)  # it goes, and its devices with it
         elif not ending and await self._is_left_over(claim):
             await self._delete(claim)
-        elif consumers or (ending and FINALIZER in metadata.finalizers):
+        elif consumers or (ending and CLAIM_FINALIZER in metadata.finalizers):
             await self._deallocate(claim)
 
     # Private -----------------------------------------------------------------------------------
@@ -93,7 +93,7 @@ class Release:
     async def _deallocate(self, claim: ResourceClaim) -> None:
         """Take away reservations, and what the finalizer is for: the devices, then itself."""
         status = replace(claim.status, reserved_for=())
-        protected = FINALIZER in claim.metadata.finalizers
+        protected = CLAIM_FINALIZER in claim.metadata.finalizers
         if protected:
             status = replace(status, allocation=None)
         if status != claim.status:
@@ -103,7 +103,7 @@ class Release:
 
     async def _remove_finalizer(self, claim: ResourceClaim) -> None:
         metadata = claim.metadata
-        others = tuple(each for each in metadata.finalizers if each != FINALIZER)
+        others = tuple(each for each in metadata.finalizers if each != CLAIM_FINALIZER)
         await self._client.update(replace(claim, metadata=replace(metadata, finalizers=others)))
 
     async def _is_left_over(self, claim: ResourceClaim) -> bool:

@@ -6,8 +6,7 @@ import pytest
 
 from dray.api.core import Pod, ResourceRequirements
 from dray.api.meta import ObjectMeta, OwnerReference
-from dray.api.quota_rules import EXTENDED_RESOURCE_CLAIM_ANNOTATION
-from dray.api.resource import DeviceClass, DeviceClassSpec
+from dray.api.resource import EXTENDED_RESOURCE_CLAIM_ANNOTATION, DeviceClass, DeviceClassSpec
 from dray.api.wire import Time
 from dray.server.admission.quota_measures import ClaimMeasure, CountMeasure, PodMeasure
 from dray.server.state import FixedState
