@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 
 from dray.api.core import Node, Pod
+from dray.api.extended_requests import extended_requests
 from dray.api.features import FeatureGates
 from dray.api.meta import ObjectMeta, OwnerReference
 from dray.api.pod_resources import is_extended_resource
@@ -39,7 +40,6 @@ from dray.clock import Clock
 from dray.errors import APIError, InternalError, NotFound, TransportError
 from dray.scheduler.claims import Claims
 from dray.scheduler.devices import Devices
-from dray.scheduler.extended_requests import extended_requests
 from dray.scheduler.metrics import SchedulerMetrics
 from dray.scheduler.node_info import NodeInfo
 from dray.scheduler.placement import Demand, Placement, SpecialClaim

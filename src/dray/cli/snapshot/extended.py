@@ -12,22 +12,20 @@ scheduler's extendeddynamicresources.go and its extendedresourcecache.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from dray.api.core import Container, Node, Pod
+from dray.api.core import Node, Pod
+from dray.api.extended_requests import extended_requests
 from dray.api.meta import ObjectMeta, OwnerReference
-from dray.api.pod_resources import is_extended_resource, is_sidecar, sum_requests
+from dray.api.pod_resources import is_extended_resource, sum_requests
 from dray.api.quantity import Quantity
 from dray.api.resource import (
-    ALLOCATION_MODE_EXACT_COUNT,
     DEVICE_CLASS_RESOURCE_PREFIX,
     EXTENDED_RESOURCE_CLAIM_ANNOTATION,
     DeviceClaim,
     DeviceClass,
-    DeviceRequest,
-    ExactDeviceRequest,
     ResourceClaim,
     ResourceClaimSpec,
 )
@@ -76,6 +74,7 @@ class ExtendedResources:
         ]
         if not names:
             return None
+        served = {name: self.classes[name] for name in names}
         metadata = self.pod.metadata
         owner = OwnerReference(
             api_version="v1", kind="Pod", name=metadata.name, uid=metadata.uid, controller=True
@@ -88,7 +87,9 @@ class ExtendedResources:
                 annotations={EXTENDED_RESOURCE_CLAIM_ANNOTATION: "true"},
                 owner_references=(owner,),
             ),
-            spec=ResourceClaimSpec(devices=DeviceClaim(requests=tuple(self._requests(names)))),
+            spec=ResourceClaimSpec(
+                devices=DeviceClaim(requests=extended_requests(self.pod, served).requests)
+            ),
         )
 
     def lacking(self, node: Node) -> str:
@@ -104,18 +105,6 @@ class ExtendedResources:
             if offered < amount:
                 return f"has {offered} {shorten(name)}, the pod asks for {amount}"
         return ""
-
-    def _requests(self, names: Iterable[str]) -> list[DeviceRequest]:
-        found: list[DeviceRequest] = []
-        for name in sorted(names):
-            for request, count in _counts(self.pod, name):
-                exactly = ExactDeviceRequest(
-                    device_class_name=self.classes[name],
-                    allocation_mode=ALLOCATION_MODE_EXACT_COUNT,
-                    count=count,
-                )
-                found.append(DeviceRequest(name=request, exactly=exactly))
-        return sorted(found, key=lambda request: request.name)
 
 
 def classes_by_resource(classes: Iterable[DeviceClass]) -> dict[str, DeviceClass]:
@@ -133,31 +122,3 @@ def classes_by_resource(classes: Iterable[DeviceClass]) -> dict[str, DeviceClass
 def _created(one: DeviceClass) -> float:
     created = one.metadata.creation_timestamp
     return created.instant.timestamp() if created else float("-inf")
-
-
-def _counts(pod: Pod, resource: str) -> Iterator[tuple[str, int]]:
-    """Names of requests for this resource, and how many devices each is for."""
-    containers = (*pod.spec.init_containers, *(pod.spec.containers or ()))
-    lasting: dict[int, int] = {}
-    passing: dict[int, int] = {}
-    for index, container in enumerate(containers):
-        amount = container.resources.requests.get(resource)
-        count = amount.as_int() if amount is not None else None
-        if not count:
-            continue
-        is_passing = index < len(pod.spec.init_containers) and not is_sidecar(container)
-        (passing if is_passing else lasting)[index] = count
-    missing = {
-        index: count - sum(held for later, held in lasting.items() if later >= index)
-        for index, count in passing.items()
-    }
-    if any(count > 0 for count in missing.values()):
-        # One after the other, so that what is there for the one that lacks most is enough.
-        most = max(missing, key=lambda index: (missing[index], -index))
-        lasting[most] = missing[most]
-    for index, count in lasting.items():
-        yield _request_name(index, containers[index], resource), count
-
-
-def _request_name(index: int, container: Container, resource: str) -> str:
-    return f"container-{index}-request-{sorted(container.resources.requests).index(resource)}"

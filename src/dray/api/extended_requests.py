@@ -77,14 +77,7 @@ def extended_requests(pod: Pod, classes: Mapping[str, str]) -> ExtendedRequests:
         )
         for name, (resource, count) in sorted(counts.items())
     )
-    return ExtendedRequests(
-        requests,
-        tuple(
-            sorted(
-                mappings, key=lambda one: (one.container_name, one.resource_name, one.request_name)
-            )
-        ),
-    )
+    return ExtendedRequests(requests, tuple(sorted(mappings, key=_by_names)))
 
 
 def _by_names(mapping: ContainerExtendedResourceRequest) -> tuple[str, str, str]:

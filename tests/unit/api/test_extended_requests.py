@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dray.api.core import Container, Pod, PodSpec, ResourceRequirements
+from dray.api.extended_requests import extended_requests
 from dray.api.quantity import Quantity
-from dray.scheduler.extended_requests import extended_requests
 
 GPU = "example.com/gpu"
 CLASSES = {GPU: "gpu", "example.com/nic": "nic"}
