@@ -17,7 +17,10 @@ from dray.api.meta import ObjectMeta, OwnerReference
 from dray.api.resource import ResourceClaim
 from dray.errors import quote
 
-__all__ = ["ClaimReference", "is_reserved", "ownership_error", "references"]
+__all__ = ["ClaimReference", "generated_name_base", "is_reserved", "ownership_error", "references"]
+
+# Upstream's: of the 63 characters that many tools can show, a hyphen and five that are drawn.
+NAME_BASE_CHARACTERS_MAX: Final = 57
 
 _SCHEDULING_GROUP: Final = "scheduling.k8s.io"
 
@@ -64,6 +67,17 @@ def ownership_error(pod: Pod, claim: ResourceClaim) -> str:
     ):
         return ""
     return f"{named} was not created for {whose} (neither Pod nor PodGroup {group} is the owner)"
+
+
+def generated_name_base(pod: str, entry: str) -> str:
+    """What the name of a claim for an entry begins with; if too long, each part loses its share."""
+    base = f"{pod}-{entry}-"
+    if len(base) <= NAME_BASE_CHARACTERS_MAX:
+        return base
+    pod_part = pod[: len(pod) * NAME_BASE_CHARACTERS_MAX // len(base)]
+    entry_part = entry[: len(entry) * NAME_BASE_CHARACTERS_MAX // len(base)]
+    # A dot before the hyphen would make no valid name; upstream never gets such a claim created.
+    return f"{pod_part.rstrip('.')}-{entry_part}"
 
 
 def is_reserved(pod: Pod, claim: ResourceClaim) -> bool:

@@ -6,7 +6,13 @@ import pytest
 
 from dray.api.core import Pod, PodExtendedResourceClaimStatus, PodResourceClaim, PodSpec
 from dray.api.meta import ObjectMeta, OwnerReference
-from dray.api.pod_claims import ClaimReference, is_reserved, ownership_error, references
+from dray.api.pod_claims import (
+    ClaimReference,
+    generated_name_base,
+    is_reserved,
+    ownership_error,
+    references,
+)
 from dray.api.wire import replace
 from tests.unit.agent.claims.world import claim, pod
 
@@ -88,3 +94,19 @@ def test_reservations_are_by_uid_or_by_group() -> None:
     assert is_reserved(pod("q", group="g"), found)
     assert not is_reserved(pod("q", group="h"), found)
     assert not is_reserved(pod("g"), found)
+
+
+@pytest.mark.parametrize(
+    ("name", "entry", "base"),
+    [
+        pytest.param("web", "gpu", "web-gpu-", id="short"),
+        pytest.param("p" * 50, "gpu12", "p" * 50 + "-gpu12-", id="just-short-enough"),
+        pytest.param("p" * 51, "gpu12", "p" * 50 + "-gpu1", id="one-too-long"),
+        pytest.param("p" * 100, "e" * 20, "p" * 46 + "-" + "e" * 9, id="each-by-its-share"),
+        pytest.param(
+            "p" * 45 + "." + "p" * 54, "e" * 20, "p" * 45 + "-" + "e" * 9, id="cut-after-a-dot"
+        ),
+    ],
+)
+def test_long_names_of_claims_are_cut_in_both_parts(name: str, entry: str, base: str) -> None:
+    assert generated_name_base(name, entry) == base

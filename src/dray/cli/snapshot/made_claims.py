@@ -6,24 +6,21 @@ Upstream counterpart: pkg/controller/resourceclaim.
 from __future__ import annotations
 
 from collections.abc import Container
-from typing import Final
 
 from dray.api.core import Pod
 from dray.api.meta import ObjectMeta, OwnerReference
+from dray.api.pod_claims import generated_name_base
 from dray.api.resource import POD_CLAIM_NAME_ANNOTATION, ResourceClaim, ResourceClaimTemplate
 from dray.cli.snapshot.names import ObjectName
 
 __all__ = ["claim_from_template", "controls"]
-
-# A server adds a hyphen and five characters, and the whole is to keep within 63.
-_GENERATED_BASE_MAX: Final = 57
 
 
 def claim_from_template(
     pod: Pod, entry: str, template: ResourceClaimTemplate, taken: Container[ObjectName]
 ) -> ResourceClaim:
     """The claim the controller would make for the pod, with a name that is not taken."""
-    base = _generated_base(pod.metadata.name, entry)
+    base = generated_name_base(pod.metadata.name, entry)
     name = base.rstrip("-.")
     number = 1
     while ObjectName(pod.metadata.namespace, name) in taken:
@@ -46,17 +43,6 @@ def claim_from_template(
         owner_references=(owner,),
     )
     return ResourceClaim(metadata=metadata, spec=made.spec)
-
-
-def _generated_base(pod: str, entry: str) -> str:
-    """Both names; if they are too long together, each is cut in proportion."""
-    base = f"{pod}-{entry}-"
-    if len(base) <= _GENERATED_BASE_MAX:
-        return base
-    pod_length, entry_length = (
-        len(part) * _GENERATED_BASE_MAX // len(base) for part in (pod, entry)
-    )
-    return f"{pod[:pod_length]}-{entry[:entry_length]}"
 
 
 def controls(pod: Pod, claim: ResourceClaim) -> bool:

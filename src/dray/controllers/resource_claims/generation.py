@@ -20,6 +20,7 @@ from typing import Final
 
 from dray.api.core import Pod
 from dray.api.meta import ObjectMeta, OwnerReference
+from dray.api.pod_claims import generated_name_base
 from dray.api.resource import (
     CLAIM_FINALIZER,
     POD_CLAIM_NAME_ANNOTATION,
@@ -32,12 +33,8 @@ __all__ = [
     "generated_claim",
     "has_admin_access",
     "is_made_for",
-    "name_base",
     "owner_of",
 ]
-
-# Upstream's: of the 63 characters that many tools can show, a hyphen and five that are drawn.
-BASE_CHARACTERS_MAX: Final = 57
 
 # As the server draws them: no vowels, and nothing easily misread.
 SUFFIX_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
@@ -46,7 +43,7 @@ SUFFIX_CHARACTERS: Final = 5
 
 def generated_claim(pod: Pod, entry: str, template: ResourceClaimTemplate) -> ResourceClaim:
     """What to create for an entry of the pod's spec.resourceClaims."""
-    base = name_base(pod.metadata.name, entry)
+    base = generated_name_base(pod.metadata.name, entry)
     copied = template.spec.metadata
     return ResourceClaim(
         metadata=ObjectMeta(
@@ -68,17 +65,6 @@ def generated_claim(pod: Pod, entry: str, template: ResourceClaimTemplate) -> Re
         ),
         spec=template.spec.spec,
     )
-
-
-def name_base(pod: str, entry: str) -> str:
-    """What the name begins with. If it is too long both parts are cut, each by its share."""
-    base = f"{pod}-{entry}-"
-    if len(base) <= BASE_CHARACTERS_MAX:
-        return base
-    pod_part = pod[: len(pod) * BASE_CHARACTERS_MAX // len(base)]
-    entry_part = entry[: len(entry) * BASE_CHARACTERS_MAX // len(base)]
-    # A dot before the hyphen would make no valid name; upstream never gets such a claim created.
-    return f"{pod_part.rstrip('.')}-{entry_part}"
 
 
 def has_admin_access(spec: ResourceClaimSpec) -> bool:

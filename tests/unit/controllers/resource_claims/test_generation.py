@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dray.api.core import Pod
 from dray.api.meta import ObjectMeta
 from dray.api.names import dns_subdomain
-from dray.controllers.resource_claims.generation import generated_claim, name_base
+from dray.controllers.resource_claims.generation import generated_claim
 from tests.unit.controllers.resource_claims.scene import template
 
 LABEL = st.from_regex(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", fullmatch=True)
@@ -18,22 +17,6 @@ SUBDOMAIN = st.lists(LABEL, min_size=1, max_size=4).map(".".join).filter(lambda 
 
 def pod(name: str, uid: str = "u1") -> Pod:
     return Pod(metadata=ObjectMeta(name=name, namespace="default", uid=uid))
-
-
-@pytest.mark.parametrize(
-    ("name", "entry", "base"),
-    [
-        pytest.param("web", "gpu", "web-gpu-", id="short"),
-        pytest.param("p" * 50, "gpu12", "p" * 50 + "-gpu12-", id="just-short-enough"),
-        pytest.param("p" * 51, "gpu12", "p" * 50 + "-gpu1", id="one-too-long"),
-        pytest.param("p" * 100, "e" * 20, "p" * 46 + "-" + "e" * 9, id="each-by-its-share"),
-        pytest.param(
-            "p" * 45 + "." + "p" * 54, "e" * 20, "p" * 45 + "-" + "e" * 9, id="cut-after-a-dot"
-        ),
-    ],
-)
-def test_long_names_are_cut_in_both_parts(name: str, entry: str, base: str) -> None:
-    assert name_base(name, entry) == base
 
 
 @given(SUBDOMAIN, LABEL)
