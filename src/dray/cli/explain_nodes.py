@@ -18,6 +18,7 @@ from dray.api.core import (
     Taint,
     Toleration,
 )
+from dray.api.node_taints import TAINT_UNSCHEDULABLE
 from dray.api.wire import replace
 from dray.cli.explain_answer import NodeChange, NodeChangeKind, Step
 from dray.cli.snapshot import Against, ExtendedResources, PodPlacement, Snapshot, Subject
@@ -30,7 +31,6 @@ CHANGEABLE: Final = frozenset(
 )
 """What speaks against a node and can be changed without regard to devices."""
 
-_CORDONED: Final = "node.kubernetes.io/unschedulable"
 _OF_CONDITIONS: Final = "node.kubernetes.io/"
 _REQUIRED: Final = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution"
 
@@ -87,7 +87,7 @@ def opening(snapshot: Snapshot, subject: Subject, name: str) -> Opening | None:
 def _uncordon(state: _State) -> _Change:
     name = state.node.metadata.name
     # The taint that goes with it is taken away along with it.
-    taints = tuple(taint for taint in state.node.spec.taints if taint.key != _CORDONED)
+    taints = tuple(taint for taint in state.node.spec.taints if taint.key != TAINT_UNSCHEDULABLE)
     spec = replace(state.node.spec, unschedulable=False, taints=taints)
     return _Change(
         state._replace(node=replace(state.node, spec=spec)),

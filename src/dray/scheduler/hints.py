@@ -18,6 +18,7 @@ from typing import Final, Protocol, TypeVar
 from dray.api.core import RESOURCE_PODS, TAINT_EFFECT_NO_SCHEDULE, Node, NodeSelector, Pod, Taint
 from dray.api.meta import Object
 from dray.api.node_matching import node_matches
+from dray.api.node_taints import TAINT_UNSCHEDULABLE
 from dray.api.pod_claims import references
 from dray.api.resource import (
     DEVICE_CLASS_RESOURCE_PREFIX,
@@ -54,9 +55,7 @@ from dray.scheduler.tolerations import tolerated, untolerated
 
 __all__ = ["ClaimNames", "default_hints"]
 
-_UNSCHEDULABLE: Final = Taint(
-    key="node.kubernetes.io/unschedulable", effect=TAINT_EFFECT_NO_SCHEDULE
-)
+_UNSCHEDULABLE: Final = Taint(key=TAINT_UNSCHEDULABLE, effect=TAINT_EFFECT_NO_SCHEDULE)
 # What may follow when a node may be used again; without a taint it is merely marked.
 _TAINTS: Final = Action.ADD | Action.TAINTS | Action.UNSCHEDULABLE
 _PODS: Final = Action.ADD | Action.LABELS | Action.DELETE

@@ -19,8 +19,8 @@ from typing import Final
 from dray.api.core import (
     TAINT_EFFECT_NO_EXECUTE,
     TAINT_EFFECT_NO_SCHEDULE,
-    TOLERATION_OPERATOR_EQUAL,
-    TOLERATION_OPERATOR_EXISTS,
+    TOLERATION_OPERATOR_GREATER_THAN,
+    TOLERATION_OPERATOR_LESS_THAN,
     Node,
     NodeSelector,
     NodeSelectorRequirement,
@@ -30,15 +30,16 @@ from dray.api.core import (
     Toleration,
 )
 from dray.api.labels import Operator, Requirement, Selector
+from dray.api.node_taints import TAINT_UNSCHEDULABLE, tolerates
 from dray.errors import ParseError, shorten
 
 __all__ = ["Against", "NodeTerms", "Place", "PodPlacement"]
 
 _NAME_FIELD: Final = "metadata.name"
-_UNSCHEDULABLE: Final = Taint(
-    key="node.kubernetes.io/unschedulable", effect=TAINT_EFFECT_NO_SCHEDULE
-)
+_UNSCHEDULABLE: Final = Taint(key=TAINT_UNSCHEDULABLE, effect=TAINT_EFFECT_NO_SCHEDULE)
 _HARD_EFFECTS: Final = frozenset({TAINT_EFFECT_NO_SCHEDULE, TAINT_EFFECT_NO_EXECUTE})
+# They tolerate nothing while their feature is off, which it is unless asked for.
+_COMPARISONS: Final = frozenset({TOLERATION_OPERATOR_LESS_THAN, TOLERATION_OPERATOR_GREATER_THAN})
 _FIELD_OPERATORS: Final = {"In": Operator.EQUALS, "NotIn": Operator.NOT_EQUALS}
 
 SELECTOR_CHARACTERS_MAX: Final = 200
@@ -222,15 +223,7 @@ def _read_field(requirement: NodeSelectorRequirement, path: str) -> Requirement:
 
 
 def _tolerated(taint: Taint, tolerations: Sequence[Toleration]) -> bool:
-    return any(_tolerates(toleration, taint) for toleration in tolerations)
-
-
-def _tolerates(toleration: Toleration, taint: Taint) -> bool:
-    if toleration.effect and toleration.effect != taint.effect:
-        return False
-    if toleration.key and toleration.key != taint.key:
-        return False
-    if toleration.operator in ("", TOLERATION_OPERATOR_EQUAL):
-        return toleration.value == taint.value
-    # Gt and Lt tolerate nothing while their feature is off, which it is unless asked for.
-    return toleration.operator == TOLERATION_OPERATOR_EXISTS
+    return any(
+        toleration.operator not in _COMPARISONS and tolerates(toleration, taint)
+        for toleration in tolerations
+    )

@@ -16,20 +16,13 @@ from dray.api.core import (
     PodSpec,
     Toleration,
 )
+from dray.api.node_taints import TAINT_NOT_READY, TAINT_UNREACHABLE
 from dray.api.shared import deriving
 from dray.api.wire import replace
 from dray.server.admission.request import AdmissionRequest, Operation, Plugin
 from dray.server.resources import Resource
 
-__all__ = [
-    "DEFAULT_SECONDS",
-    "TAINT_NODE_NOT_READY",
-    "TAINT_NODE_UNREACHABLE",
-    "DefaultTolerationSeconds",
-]
-
-TAINT_NODE_NOT_READY: Final = "node.kubernetes.io/not-ready"
-TAINT_NODE_UNREACHABLE: Final = "node.kubernetes.io/unreachable"
+__all__ = ["DEFAULT_SECONDS", "DefaultTolerationSeconds"]
 
 DEFAULT_SECONDS: Final = 300
 
@@ -44,8 +37,8 @@ class DefaultTolerationSeconds(Plugin):
         unreachable_seconds: int = DEFAULT_SECONDS,
     ) -> None:
         self._added = (
-            _toleration(TAINT_NODE_NOT_READY, not_ready_seconds),
-            _toleration(TAINT_NODE_UNREACHABLE, unreachable_seconds),
+            _toleration(TAINT_NOT_READY, not_ready_seconds),
+            _toleration(TAINT_UNREACHABLE, unreachable_seconds),
         )
 
     def concerns(self, resource: Resource, subresource: str, operation: Operation) -> bool:

@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import Any, Final
 
 from dray.api.core import TAINT_EFFECT_NO_SCHEDULE, Node, Taint
+from dray.api.node_taints import TAINT_NOT_READY
 from dray.api.wire import replace
-from dray.server.admission.default_toleration_seconds import TAINT_NODE_NOT_READY
 from dray.server.admission.request import AdmissionRequest, Operation, Plugin
 from dray.server.resources import Resource
 
 __all__ = ["TaintNodesByCondition"]
 
-_NOT_READY: Final = Taint(key=TAINT_NODE_NOT_READY, effect=TAINT_EFFECT_NO_SCHEDULE)
+_NOT_READY: Final = Taint(key=TAINT_NOT_READY, effect=TAINT_EFFECT_NO_SCHEDULE)
 
 
 class TaintNodesByCondition(Plugin):
