@@ -22,6 +22,7 @@ from dray.cli.embedded.layout import (
     KEEP_PODS_SIGNAL,
     KUBECONFIG,
     NODES_DIRECTORY,
+    OPTIONS,
     SECRETS,
 )
 from dray.cli.errors import CommandError, CommandFailed
@@ -43,6 +44,7 @@ KEPT: Final = (
     NODES_DIRECTORY,
     KUBECONFIG,
     FLEET,
+    OPTIONS,
     ".readiness*",
     FILE_NAME,
 )

@@ -12,6 +12,7 @@ from dray.cli.data_directory import data_directory_option
 from dray.cli.embedded.cluster import ClusterSettings, run_cluster
 from dray.cli.embedded.instance import Instance
 from dray.cli.embedded.kept_fleet import find_fleet
+from dray.cli.embedded.kept_options import NodeOptions, find_options
 from dray.cli.embedded.layout import KUBECONFIG
 from dray.cli.embedded.plan import plan_nodes
 from dray.cli.embedded.process_age import process_seconds
@@ -28,6 +29,9 @@ __all__ = ["command"]
 
 # Parts that log every step of theirs, which one who watches a whole cluster did not ask for.
 TALKATIVE: Final = ("dray.agent", "dray.controllers", "dray.scheduler", "dray.sdk")
+
+# Where containerd listens unless told otherwise.
+CRI_ENDPOINT: Final = "unix:///run/containerd/containerd.sock"
 
 # Agents in one process; see `embedded.fleet_file`.
 NODES_MAX: Final = 10_000
@@ -49,7 +53,7 @@ NODES_MAX: Final = 10_000
     "--nodes",
     type=click.IntRange(0, NODES_MAX),
     help="Simulate so many nodes, called node-1 and so on; nothing runs on them.  "
-    "[default: two nodes, which are this machine]",
+    "[default: as at the last start; at first two nodes, which are this machine]",
 )
 @click.option(
     "--fleet",
@@ -69,13 +73,11 @@ NODES_MAX: Final = 10_000
     "--runtime",
     type=click.Choice(["process", "memory", "cri"]),
     help="What runs containers: local processes, nothing at all, or a CRI runtime.  "
-    "[default: process; memory with --nodes]",
+    "[default: as at the last start; at first process, or memory with --nodes]",
 )
 @click.option(
     "--cri-endpoint",
-    default="unix:///run/containerd/containerd.sock",
-    show_default=True,
-    help="Where the CRI runtime listens.",
+    help=f"Where the CRI runtime listens.  [default: as at the last start; {CRI_ENDPOINT}]",
 )
 @click.option(
     "--keep-pods",
@@ -89,7 +91,7 @@ def command(
     fleet: Path | None,
     drivers: tuple[str, ...],
     runtime: str | None,
-    cri_endpoint: str,
+    cri_endpoint: str | None,
     keep_pods: bool,
     kubeconfig: Path | None,
     **server: Any,
@@ -101,16 +103,21 @@ def command(
     SIGINT stop it, with what pods run; the next start starts pods again.
     """
     data_directory = data_directory.absolute()
-    if fleet is None and nodes is None and not drivers:
-        fleet = _fleet_of_last_start(data_directory)
+    options = NodeOptions(nodes, runtime, cri_endpoint)
     try:
+        if fleet is None and nodes is None and not drivers:
+            fleet = _fleet_of_last_start(data_directory)
+            options = _options_of_last_start(data_directory, options)
         settings = ClusterSettings(
             data_directory=data_directory,
             kubeconfig=(kubeconfig or data_directory / KUBECONFIG).absolute(),
             server=parse_server(data_directory, **server),
-            nodes=plan_nodes(count=nodes, fleet=fleet, drivers=drivers, runtime=runtime),
+            nodes=plan_nodes(
+                count=options.nodes, fleet=fleet, drivers=drivers, runtime=options.runtime
+            ),
             fleet=fleet,
-            cri_endpoint=cri_endpoint,
+            options=options,
+            cri_endpoint=options.cri_endpoint or CRI_ENDPOINT,
             keep_pods=keep_pods,
         )
         _hush(server["log_level"])
@@ -130,6 +137,14 @@ def _fleet_of_last_start(data_directory: Path) -> Path | None:
         # Standard output begins with where the cluster is.
         click.echo(f"fleet of the last start: {found}", err=True)
     return found
+
+
+def _options_of_last_start(data_directory: Path, said: NodeOptions) -> NodeOptions:
+    """What is said now, and what was said then of the rest."""
+    kept = find_options(data_directory).besides(said)
+    if kept != NodeOptions():
+        click.echo(f"as at the last start: {kept}", err=True)
+    return said.or_else(kept)
 
 
 def _hush(level: str) -> None:

@@ -16,6 +16,7 @@ from dray.cli import up as module
 from dray.cli.embedded.cluster import ClusterSettings
 from dray.cli.embedded.instance import Hold, Instance
 from dray.cli.embedded.kept_fleet import keep_fleet
+from dray.cli.embedded.kept_options import keep_options
 from dray.cli.up import TALKATIVE, command
 from dray.clock import SystemClock
 from dray.errors import ConfigurationError
@@ -94,6 +95,7 @@ def planned(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> tuple[list[s
     async def start(settings: ClusterSettings, **_: object) -> None:
         settings.data_directory.mkdir(exist_ok=True)
         keep_fleet(settings.data_directory, settings.fleet)
+        keep_options(settings.data_directory, settings.options)
         names.extend(one.name for one in settings.nodes)
 
     monkeypatch.setattr(module, "run_cluster", start)
@@ -127,7 +129,62 @@ def test_options_for_nodes_end_the_fleet_of_the_last_start(
     names, result = planned(monkeypatch, "--data-dir", data, *option)
     assert "a" not in names
     assert "last start" not in result.output
-    assert planned(monkeypatch, "--data-dir", data)[0] == ["node-1", "node-2"]
+    assert planned(monkeypatch, "--data-dir", data)[0] == names
+
+
+def test_a_start_goes_on_with_the_nodes_and_the_runtime_of_the_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = tmp_path / "data"
+    first, result = planned(monkeypatch, "--data-dir", data, "--nodes", 3, "--runtime", "process")
+    assert (len(first), "last start" in result.output) == (3, False)
+    for _ in range(2):
+        names, result = planned(monkeypatch, "--data-dir", data)
+        assert names == first
+        assert result.stderr == "as at the last start: --nodes 3 --runtime process\n"
+        assert result.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("given", "told", "names"),
+    [
+        (["--runtime", "memory"], "as at the last start: --nodes 3\n", 3),
+        (["--nodes", "1"], "", 1),
+        (["--driver", "simulated"], "", 2),
+    ],
+)
+def test_what_is_said_now_counts_more_than_the_last_start(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    given: list[str],
+    told: str,
+    names: int,
+) -> None:
+    data = tmp_path / "data"
+    planned(monkeypatch, "--data-dir", data, "--nodes", 3, "--runtime", "process")
+    found, result = planned(monkeypatch, "--data-dir", data, *given)
+    assert (len(found), result.stderr) == (names, told)
+    assert planned(monkeypatch, "--data-dir", data)[0] == found
+
+
+def test_a_fleet_file_lets_go_of_the_nodes_of_the_last_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fleet, data = tmp_path / "fleet.yaml", tmp_path / "data"
+    fleet.write_text(FLEET)
+    planned(monkeypatch, "--data-dir", data, "--nodes", 3, "--runtime", "process")
+    names, result = planned(monkeypatch, "--data-dir", data, "--fleet", fleet)
+    assert (names, result.stderr) == (["a", "b"], "")
+
+
+def test_options_of_the_last_start_that_make_no_sense_are_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "up.nodes.json").write_text("{")
+    result = run("--data-dir", tmp_path)
+    assert result.exit_code == 2
+    assert f"{tmp_path}/up.nodes.json: " in result.output
+    assert planned(monkeypatch, "--data-dir", tmp_path, "--nodes", 1)[0] == ["node-1"]
 
 
 def test_a_second_start_is_refused_with_what_to_do(tmp_path: Path) -> None:

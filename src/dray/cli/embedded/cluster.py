@@ -12,7 +12,7 @@ import os
 import signal
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import dray
@@ -20,6 +20,7 @@ from dray.agent.garbage import keep_what_is_there
 from dray.cli.embedded.control_plane import ADMINISTRATOR, ControlPlane
 from dray.cli.embedded.instance import Hold, Instance
 from dray.cli.embedded.kept_fleet import keep_fleet
+from dray.cli.embedded.kept_options import NodeOptions, keep_options
 from dray.cli.embedded.layout import DATABASE, KEEP_PODS_SIGNAL, NODES_DIRECTORY
 from dray.cli.embedded.narrator import Narrator
 from dray.cli.embedded.nodes import Nodes, StopMode
@@ -46,7 +47,9 @@ class ClusterSettings:
     kubeconfig: Path
     server: Settings
     nodes: Sequence[NodePlan]
-    fleet: Path | None = None  # the file that says so, for the next start
+    # What says so, for the next start.
+    fleet: Path | None = None
+    options: NodeOptions = field(default_factory=NodeOptions)
     cri_endpoint: str = ""
     keep_pods: bool = False
 
@@ -68,6 +71,7 @@ async def run_cluster(
         stack.callback(hold.release)
         server = await _serve(stack, settings, clock, entropy)
         keep_fleet(settings.data_directory, settings.fleet)
+        keep_options(settings.data_directory, settings.options)
         parts = Parts()
         control_plane = ControlPlane(
             server, parts, clock=clock, entropy=entropy, gates=settings.server.gates
