@@ -43,6 +43,7 @@ from dray.drivers.simulated.fleet import (
     Unhealthy,
     read_fleet,
 )
+from dray.drivers.yaml_errors import describe_yaml_error
 from dray.errors import ConfigurationError, ParseError, quote
 
 __all__ = ["FleetFile", "NodeGroup", "TaintEntry", "load_fleet_file", "read_fleet_file"]
@@ -144,7 +145,7 @@ def read_fleet_file(text: str, *, source: str = "fleet") -> FleetFile | Fleet:
     try:
         plain: Any = yaml.safe_load(text)
     except yaml.YAMLError as error:
-        raise ConfigurationError(f"{source}: {_not_yaml(error)}") from error
+        raise ConfigurationError(f"{source}: {describe_yaml_error(error)}") from error
     if plain is None:
         raise ConfigurationError(f"{source}: is empty")
     if not _names_nodes(plain):
@@ -169,13 +170,6 @@ def load_fleet_file(path: Path) -> FleetFile | Fleet:
     if len(text) > FILE_BYTES_MAX:
         raise ConfigurationError(f"{path}: larger than {FILE_BYTES_MAX} bytes")
     return read_fleet_file(text, source=str(path))
-
-
-def _not_yaml(error: yaml.YAMLError) -> str:
-    """What is wrong in one line, and where: the parser's own words take five."""
-    if isinstance(error, yaml.MarkedYAMLError) and (mark := error.problem_mark) is not None:
-        return f"line {mark.line + 1}, column {mark.column + 1}: not YAML: {error.problem}"
-    return f"not YAML: {str(error).splitlines()[0]}"
 
 
 def _names_nodes(plain: Any) -> bool:

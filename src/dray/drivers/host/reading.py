@@ -19,6 +19,7 @@ from dray.drivers.host.config import (
     HostConfig,
 )
 from dray.drivers.host.patterns import Glob, PatternError, Template
+from dray.drivers.yaml_errors import describe_yaml_error
 from dray.sdk import ConfigurationError
 
 __all__ = ["FILE_BYTES_MAX", "load_config", "read_config"]
@@ -50,7 +51,7 @@ def read_config(text: str, *, source: str = "configuration") -> HostConfig:
     try:
         plain: Any = yaml.load(text, _Loader)  # noqa: S506 - the safe loader, with one more rule
     except yaml.YAMLError as error:
-        raise ConfigurationError(f"{source}: not YAML: {error}") from error
+        raise ConfigurationError(f"{source}: {describe_yaml_error(error)}") from error
     try:
         config = msgspec.convert(plain, HostConfig)
     except msgspec.ValidationError as error:

@@ -18,6 +18,7 @@ import msgspec
 import yaml
 
 from dray.drivers.nvml.xids import APPLICATION_XIDS
+from dray.drivers.yaml_errors import describe_yaml_error
 from dray.sdk import ConfigurationError
 
 __all__ = ["ContainerRules", "HealthRules", "MountRule", "NvmlConfig", "load_config", "read_config"]
@@ -75,7 +76,7 @@ def read_config(text: str, *, source: str = "configuration") -> NvmlConfig:
     try:
         plain: Any = yaml.safe_load(text)
     except yaml.YAMLError as error:
-        raise ConfigurationError(f"{source}: not YAML: {error}") from error
+        raise ConfigurationError(f"{source}: {describe_yaml_error(error)}") from error
     try:
         config = msgspec.convert({} if plain is None else plain, NvmlConfig)
     except msgspec.ValidationError as error:

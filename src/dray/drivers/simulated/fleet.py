@@ -36,6 +36,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 import yaml
 
+from dray.drivers.yaml_errors import describe_yaml_error
 from dray.sdk import (
     ConfigurationError,
     Device,
@@ -361,7 +362,7 @@ def read_fleet(text: str, *, source: str = "fleet") -> Fleet:
     try:
         plain: Any = yaml.safe_load(text)
     except yaml.YAMLError as error:
-        raise ConfigurationError(f"{source}: not YAML: {error}") from error
+        raise ConfigurationError(f"{source}: {describe_yaml_error(error)}") from error
     try:
         fleet = msgspec.convert(plain, Fleet)
     except msgspec.ValidationError as error:
