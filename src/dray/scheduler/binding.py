@@ -28,7 +28,6 @@ from dray.api.resource import (
     CLAIM_FINALIZER,
     AllocationResult,
     ResourceClaim,
-    ResourceClaimConsumerReference,
 )
 from dray.api.wire import Time, replace
 from dray.client import Client, EventRecorder, PatchType
@@ -48,6 +47,7 @@ from dray.scheduler.binding_conditions import (
     readiness,
 )
 from dray.scheduler.claims import Claims
+from dray.scheduler.giving import give
 from dray.scheduler.placement import ClaimPlacement, Placement
 
 __all__ = ["Binder", "BoundByOthersError", "SpecialClaims"]
@@ -220,18 +220,11 @@ class Binder:
             claim = await self._client.update(
                 replace(claim, metadata=replace(metadata, finalizers=finalizers))
             )
-        status = claim.status
-        allocation = allocation or status.allocation
+        allocation = allocation or claim.status.allocation
         assert allocation is not None, "it was checked"
         if self._binding_conditions and allocation.allocation_timestamp is None:
             allocation = replace(allocation, allocation_timestamp=Time(self._clock.now()))
-        consumer = ResourceClaimConsumerReference(
-            resource="pods", name=pod.metadata.name, uid=pod.metadata.uid
-        )
-        status = replace(
-            status, allocation=allocation, reserved_for=(*status.reserved_for, consumer)
-        )
-        return await self._client.update_status(replace(claim, status=status))
+        return await give(self._client, claim, allocation, pod)
 
     async def _unreserve(self, claim: ResourceClaim, pod: Pod) -> None:
         metadata = claim.metadata

@@ -30,9 +30,7 @@ from dray.api.resource import (
     DeviceClass,
     DeviceRequest,
     ResourceClaim,
-    ResourceClaimConsumerReference,
     ResourceClaimSpec,
-    ResourceClaimStatus,
 )
 from dray.api.wire import Time, replace
 from dray.client import Client, PatchType
@@ -40,6 +38,7 @@ from dray.clock import Clock
 from dray.errors import APIError, InternalError, NotFound, TransportError
 from dray.scheduler.claims import Claims
 from dray.scheduler.devices import Devices
+from dray.scheduler.giving import give
 from dray.scheduler.metrics import SchedulerMetrics
 from dray.scheduler.node_info import NodeInfo
 from dray.scheduler.placement import Demand, Placement, SpecialClaim
@@ -213,19 +212,14 @@ class ExtendedResources:
         return claim
 
     async def _give(self, claim: ResourceClaim, pod: Pod, reserved: ResourceClaim) -> ResourceClaim:
-        metadata = pod.metadata
         allocation = reserved.status.allocation
         assert allocation is not None, "it was reserved"
         if self._devices.features.binding_conditions:
             allocation = replace(allocation, allocation_timestamp=Time(self._clock.now()))
-        consumer = ResourceClaimConsumerReference(
-            resource="pods", name=metadata.name, uid=metadata.uid
-        )
         # From here on the devices are held by a claim that exists. Until the watch says so, they
         # are counted under the name that it had before.
         self._awaited[_key(claim)] = reserved
-        status = ResourceClaimStatus(allocation=allocation, reserved_for=(consumer,))
-        stored = await self._client.update_status(replace(claim, status=status))
+        stored = await give(self._client, claim, allocation, pod)
         known = self._claims.get(stored.metadata.name, stored.metadata.namespace)
         if known is not None and known.status.allocation is not None:
             self._hand_over(known)

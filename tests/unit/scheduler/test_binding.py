@@ -33,7 +33,7 @@ async def add_basics(stage: SchedulerStage, *, nodes: int = 1, devices: int = 1)
 
 @pytest.mark.parametrize(
     "call",
-    ["PUT resourceclaims", "PUT resourceclaims/status", "POST pods/binding"],
+    ["PUT resourceclaims", "PATCH resourceclaims/status", "POST pods/binding"],
 )
 def test_a_write_whose_answer_is_lost_is_done_once(call: str) -> None:
     async def scenario() -> None:
@@ -54,7 +54,7 @@ def test_a_write_whose_answer_is_lost_is_done_once(call: str) -> None:
     run(scenario())
 
 
-@pytest.mark.parametrize("call", ["PUT resourceclaims/status", "POST pods/binding"])
+@pytest.mark.parametrize("call", ["PATCH resourceclaims/status", "POST pods/binding"])
 @pytest.mark.parametrize("times", [1, 20], ids=["once", "for long"])
 def test_a_server_that_fails_after_the_fact_is_asked_again(call: str, times: int) -> None:
     async def scenario() -> None:
@@ -77,7 +77,7 @@ def test_devices_are_nobody_elses_while_it_is_not_known_who_has_them() -> None:
         async with SchedulerStage() as stage:
             await add_basics(stage)
             with stage.traffic.behind("resourceclaims"):
-                stage.wire.lost += ["PUT resourceclaims/status", "GET resourceclaims"]
+                stage.wire.lost += ["PATCH resourceclaims/status", "GET resourceclaims"]
                 await stage.add_claim("first")
                 await stage.add_claim("second")
             await stage.settle()
@@ -267,11 +267,11 @@ def test_devices_that_another_claim_got_first_are_looked_for_elsewhere() -> None
                 assert said.endswith(
                     f"device {DRIVER}/node-1/gpu-0 is already allocated to claim default/other"
                 )
-                assert stage.traffic.calls["PUT resourceclaims/status"] == 1
+                assert stage.traffic.calls["PATCH resourceclaims/status"] == 1
                 assert stage.traffic.calls["GET resourceclaims"] == 0
                 # Nobody is told of the other claim: the same is tried again, ever more seldom.
                 await stage.pass_time(60, steps=60)
-                assert stage.traffic.calls["PUT resourceclaims/status"] < 12
+                assert stage.traffic.calls["PATCH resourceclaims/status"] < 12
             await stage.pass_time(11, steps=11)
             assert await stage.node_of("train") == "node-1"
             assert await stage.devices_in_use() == [("node-1", "gpu-0"), ("node-1", "gpu-1")]
@@ -490,7 +490,7 @@ def test_a_scheduler_that_ends_waits_for_no_driver_and_leaves_no_reservation() -
 
 
 @pytest.mark.parametrize(
-    "last", ["PUT resourceclaims", "PUT resourceclaims/status", "POST pods/binding"]
+    "last", ["PUT resourceclaims", "PATCH resourceclaims/status", "POST pods/binding"]
 )
 @pytest.mark.parametrize("arrives", [True, False], ids=["arrived", "lost"])
 def test_a_scheduler_that_dies_between_writes_leaves_nothing_stuck(

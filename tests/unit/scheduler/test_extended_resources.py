@@ -195,7 +195,7 @@ def test_a_quota_that_forbids_the_claim_is_named_and_nothing_is_taken() -> None:
     "call",
     [
         "POST resourceclaims",
-        "PUT resourceclaims/status",
+        "PATCH resourceclaims/status",
         "PATCH pods/status",
         "POST pods/binding",
     ],
@@ -224,7 +224,7 @@ def test_whatever_is_lost_there_is_one_claim_in_the_end(call: str, how: str) -> 
     "last",
     [
         "POST resourceclaims",
-        "PUT resourceclaims/status",
+        "PATCH resourceclaims/status",
         "PATCH pods/status",
         "POST pods/binding",
     ],

@@ -70,7 +70,7 @@ def test_freeing_devices_is_tried_again_if_that_went_wrong(how: str) -> None:
         async with SchedulerStage() as stage:
             await misplace(stage)
             await stage.add_node("node-2", devices=1)
-            getattr(stage.wire, how).append("PUT resourceclaims/status")
+            getattr(stage.wire, how).append("PATCH resourceclaims/status")
             await stage.add_pod("second", claim="shared")
             assert not getattr(stage.wire, how), "it went wrong"
             await stage.pass_time(10, steps=10)

@@ -164,7 +164,7 @@ def test_a_pod_that_is_being_bound_can_be_made_to_go_too() -> None:
             await stage.add_class()
             await stage.add_template("one")
             await stage.add_node("node-1", devices=1)
-            with stage.wire.held("PUT resourceclaims/status"):
+            with stage.wire.held("PATCH resourceclaims/status"):
                 await stage.add_pod("low", template="one")
                 await stage.add_pod("urgent", template="one", priority_class_name="high")
                 assert (await stage.pod("urgent")).status.nominated_node_name == "node-1"

@@ -82,7 +82,8 @@ async def patch(call: Call) -> Answer:
 def _untouched(call: Call, body: Any, old: Any) -> dict[str, Any]:
     """The parts of an object that stay as they are whatever a patch of its status does.
 
-    Its spec, if nobody could change that here anyway; and its metadata, if it is not spoken of.
+    Its spec, if nobody could change that here anyway; and its metadata, if all that is said of it
+    is which object is meant, and it is the one.
     """
     resets = call.route.subresource == "status" and "spec" in call.model.traits.status_reset_fields
     spec = getattr(old, "spec", None)
@@ -90,7 +91,12 @@ def _untouched(call: Call, body: Any, old: Any) -> dict[str, Any]:
         return {}
     if any(name.startswith("$") for name in body):
         return {}  # a directive may be about all of the object
-    return {"spec": spec} if "metadata" in body else {"spec": spec, "metadata": old.metadata}
+    metadata: ObjectMeta = old.metadata
+    said = body.get("metadata", {})
+    this = {"uid": metadata.uid, "resourceVersion": metadata.resource_version}
+    if isinstance(said, dict) and said.items() <= this.items():
+        return {"spec": spec, "metadata": metadata}
+    return {"spec": spec}
 
 
 def _document(call: Call, old: Any, kept: dict[str, Any]) -> dict[str, Any]:

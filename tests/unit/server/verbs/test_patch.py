@@ -195,6 +195,35 @@ async def test_a_patch_of_the_status_leaves_all_else(api: Api, headers: dict[str
     assert found["metadata"] == made["metadata"] | {"resourceVersion": revision}
 
 
+@pytest.mark.parametrize(
+    ("said", "status"),
+    [
+        pytest.param({"uid": "its"}, 200, id="uid"),
+        pytest.param({"uid": "its", "resourceVersion": "its"}, 200, id="both"),
+        pytest.param({}, 200, id="nothing"),
+        pytest.param(None, 400, id="no-metadata"),
+        pytest.param({"uid": "another"}, 422, id="another-uid"),
+        pytest.param({"resourceVersion": "1"}, 409, id="an-old-version"),
+        pytest.param({"uid": "its", "resourceVersion": "1"}, 409, id="an-old-version-of-it"),
+        pytest.param({"uid": "its", "name": "q"}, 400, id="another-name"),
+    ],
+)
+@pytest.mark.parametrize("headers", [MERGE, STRATEGIC], ids=["merge", "strategic"])
+@served()
+async def test_a_patch_of_the_status_may_say_which_object_is_meant(
+    api: Api, headers: dict[str, str], said: Any, status: int
+) -> None:
+    made = (await api.made(PODS, pod("p")))["metadata"]
+    if said is not None:
+        said = {name: made[name] if value == "its" else value for name, value in said.items()}
+    body = {"metadata": said, "status": {"phase": "Running"}}
+    reply = await api.patch(f"{PODS}/p/status", body, headers)
+    assert reply.status == status
+    stored = (await api.get(f"{PODS}/p")).json
+    assert stored["status"]["phase"] == ("Running" if status == 200 else "Pending")
+    assert stored["metadata"]["uid"] == made["uid"]
+
+
 # Apply -----------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,52 @@
+"""Devices are written down for one claim and one more pod, unless somebody else wrote first."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from dray.api.resource import (
+    AllocationResult,
+    DeviceAllocationResult,
+    DeviceRequestAllocationResult,
+    ResourceClaim,
+)
+from dray.errors import Conflict
+from dray.scheduler.giving import give
+from tests.unit.scheduler.stage import DRIVER, SchedulerStage
+
+RESULT = DeviceRequestAllocationResult(request="gpu", driver=DRIVER, pool="node-1", device="gpu-0")
+ALLOCATION = AllocationResult(devices=DeviceAllocationResult(results=(RESULT,)))
+
+
+def test_a_claim_gets_devices_once_and_one_pod_more_each_time() -> None:
+    async def scenario() -> None:
+        async with SchedulerStage() as stage:
+            pods = [await stage.add_pod(name) for name in ("a", "b")]
+            claim = await stage.add_claim("own")
+            once = await give(stage.client, claim, ALLOCATION, pods[0])
+            both = await give(stage.client, once, ALLOCATION, pods[1])
+            assert both.status.allocation == ALLOCATION
+            assert both.spec == claim.spec
+            assert [one.name for one in both.status.reserved_for] == ["a", "b"]
+            stored = await stage.client.get(ResourceClaim, "own", namespace="default")
+            assert stored == both
+
+    asyncio.run(scenario())
+
+
+def test_who_comes_second_hears_of_it() -> None:
+    async def scenario() -> None:
+        async with SchedulerStage() as stage:
+            pod = await stage.add_pod("a")
+            claim = await stage.add_claim("own")
+            await stage.client.patch(
+                ResourceClaim, "own", {"metadata": {"labels": {"x": "y"}}}, namespace="default"
+            )
+            with pytest.raises(Conflict):
+                await give(stage.client, claim, ALLOCATION, pod)
+            (stored,) = await stage.claims()
+            assert stored.status.allocation is None
+
+    asyncio.run(scenario())
