@@ -188,9 +188,9 @@ async def test_slices_of_an_older_generation_end_nobody(scene: Scene) -> None:
 
 @on_scene
 async def test_a_pod_stays_as_long_as_its_claim_tolerates_the_taint(scene: Scene) -> None:
-    await scene.publish(make_slice({"gpu-0": (BROKEN,)}))
+    await scene.publish(make_slice({"gpu-0": (BROKEN,), "gpu-1": (BROKEN,)}))
     await scene.add(make_pod("short"), "gpu-0", tolerations=[tolerate(60)])
-    await scene.add(make_pod("long"), "gpu-0", tolerations=[tolerate()])
+    await scene.add(make_pod("long"), "gpu-1", tolerations=[tolerate()])
     await scene.pass_time(59)
     assert not await scene.is_ended("short")
     await scene.pass_time(1)
@@ -495,7 +495,7 @@ async def test_the_status_is_written_every_ten_seconds_at_most(scene: Scene) -> 
     await scene.settle()
     for index in range(30):
         pod = make_pod(f"web-{index}")
-        await scene.add(pod, "gpu-0", tolerations=[tolerate(1000)])
+        await scene.add(pod, f"gpu-{index}", tolerations=[tolerate(1000)])
         await scene.pass_time(1)
     # Once at the beginning, and then as pods keep coming for half a minute.
     assert 3 <= scene.traffic.writes()["PATCH devicetaintrules/status"] <= 4
@@ -565,7 +565,7 @@ def with_options(monkeypatch: pytest.MonkeyPatch, **options: Any) -> None:
 def test_evictions_can_be_paced(monkeypatch: pytest.MonkeyPatch) -> None:
     async def story(scene: Scene) -> None:
         for index in range(5):
-            await scene.add(make_pod(f"web-{index}"), "gpu-0")
+            await scene.add(make_pod(f"web-{index}"), f"gpu-{index}")
         await scene.client.create(make_rule())
         await scene.settle()
         ended = []
@@ -584,7 +584,7 @@ def test_a_pod_keeps_its_turn_whatever_happens_to_its_claim(
 ) -> None:
     async def story(scene: Scene) -> None:
         await scene.add(make_pod("web-0"), "gpu-0")
-        await scene.add(make_pod("web-1"), "gpu-0")
+        await scene.add(make_pod("web-1"), "gpu-1")
         await scene.client.create(make_rule())
         await scene.pass_time(5)
         for name in ("web-0", "web-1"):
@@ -608,7 +608,7 @@ def test_what_a_budget_refused_takes_another_turn(monkeypatch: pytest.MonkeyPatc
         await scene.client.delete(PodDisruptionBudget, "budget", namespace=NAMESPACE)
         await scene.pass_time(10)
         assert await scene.is_ended("web")
-        await scene.add(make_pod("other"), "gpu-0")
+        await scene.add(make_pod("other"), "gpu-1")
         assert not await scene.is_ended("other")
         await scene.pass_time(1)
         assert await scene.is_ended("other")
