@@ -132,6 +132,8 @@ class Agent:
             delay_seconds=settings.slice_cleanup_seconds,
         )
         self._ready = asyncio.Event()
+        self._pods_wanted = asyncio.Event()
+        self._pods_wanted.set()
         self.plugins.listen(self._tell_of_hangs)
 
     def _recorder(self) -> EventRecorder:
@@ -155,8 +157,16 @@ class Agent:
         """Have a driver of this process as if it were registered; returns what takes it away."""
         return self.plugins.attach(driver, service, offers_health=offers_health)
 
+    def hold_pods(self) -> Callable[[], None]:
+        """Look after no pods until what this returns is called: their drivers are to come first.
+
+        Without, pods that are there when a node starts would fail once for want of their drivers.
+        """
+        self._pods_wanted.clear()
+        return self._pods_wanted.set
+
     async def ready(self) -> None:
-        """Return once the node is registered and pods are looked after."""
+        """Return once the node is registered."""
         await self._ready.wait()
 
     async def run(self) -> None:
@@ -190,6 +200,7 @@ class Agent:
                 await api.stop()
 
     async def _look_after_pods(self, tasks: asyncio.TaskGroup) -> None:
+        await self._pods_wanted.wait()
         if self.claims.needs_rebuild and not self.settings.simulated:
             await self._rebuild_claims()
         tasks.create_task(self.claims.run(self._active_pods))

@@ -23,7 +23,7 @@ from dray.agent.settings import AgentSettings
 from dray.cli.drivers import DEFAULT_ROOT, driver_factory
 from dray.cli.errors import CommandError
 from dray.cli.log_options import log_as, log_options
-from dray.cli.node_parts import attached, cdi_directory, open_runtime, published
+from dray.cli.node_parts import attached, cdi_directory, open_runtime, settled
 from dray.cli.output import examples
 from dray.cli.running import either, end, only_configuration, told_to_stop
 from dray.client import Client, Config, connect, load_kubeconfig
@@ -203,6 +203,7 @@ async def _node(
         agent = Agent(
             client, containers, settings, clock=clock, entropy=entropy, heartbeats=heartbeats
         )
+        release_pods = agent.hold_pods()
         running = asyncio.ensure_future(agent.run())
         stack.push_async_callback(end, running)
         await either(agent.ready(), running)
@@ -214,7 +215,8 @@ async def _node(
             served = await stack.enter_async_context(
                 serve(driver, place, client=client, clock=clock, entropy=entropy)
             )
-            await published(served, clock)
+            await settled(served, clock)
+        release_pods()
         keep_what_is_there()
         click.echo(f"dray node {settings.node_name} ready, files in {settings.root}")
         await either(told_to_stop(), running)
@@ -231,12 +233,14 @@ async def _fleet(
         client, heartbeats = _clients(config, stack, clock)
         names = [f"{settings.node_name}-{number}" for number in range(nodes)]
         fleet = Fleet(client, names, clock=clock, entropy=entropy, heartbeats=heartbeats)
+        release_pods = [agent.hold_pods() for agent in fleet.agents.values()]
         running = asyncio.ensure_future(fleet.run())
         stack.push_async_callback(end, running)
         await either(fleet.ready(), running)
-        for name, agent in fleet.agents.items():
+        for (name, agent), release in zip(fleet.agents.items(), release_pods, strict=True):
             for make in factories:
                 await stack.enter_async_context(attached(make(), agent, client, clock, entropy))
+            release()
             _log.debug("node %s has its drivers", name)
         keep_what_is_there()
         click.echo(f"dray node: {nodes} simulated nodes ready, {names[0]} to {names[-1]}")

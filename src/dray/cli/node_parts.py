@@ -17,23 +17,28 @@ from dray.entropy import Entropy
 from dray.errors import DrayError
 from dray.sdk import Driver, RunningDriver, Settings, serve
 
-__all__ = ["attached", "cdi_directory", "open_runtime", "published"]
+__all__ = ["attached", "cdi_directory", "open_runtime", "settled"]
 
 _log = logging.getLogger(__name__)
 
-# Devices are usually published in a moment; a node without them is still one.
-PUBLISH_SECONDS: Final = 5.0
+# Usually it takes a moment; a node without devices is still one.
+SETTLE_SECONDS: Final = 5.0
 
 # What every CRI runtime reads unless it was configured otherwise.
 CRI_CDI_DIRECTORY: Final = Path("/var/run/cdi")
 
 
-async def published(driver: RunningDriver, clock: Clock) -> None:
-    """Wait for the driver's devices, which whoever sees that the node is ready will look for."""
-    try:
-        await within(clock, PUBLISH_SECONDS, driver.published())
-    except (TimeoutError, DrayError) as error:
-        _log.warning("devices of %s are not published yet: %s", driver.driver.name, error)
+async def settled(driver: RunningDriver, clock: Clock) -> None:
+    """Wait for what whoever sees that the node is ready relies on: the driver and its devices."""
+    name = driver.driver.name
+    for done, what in (
+        (driver.published, f"devices of {name} are not published yet"),
+        (driver.registered, f"driver {name} is not registered yet"),
+    ):
+        try:
+            await within(clock, SETTLE_SECONDS, done())
+        except (TimeoutError, DrayError) as error:
+            _log.warning("%s: %s", what, error)
 
 
 @asynccontextmanager

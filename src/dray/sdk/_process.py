@@ -1,8 +1,9 @@
 """A driver as a process of its own: flags, logging, signals, and an exit code that says why.
 
-One line on standard output says that the driver is ready; everything else is logged to standard
-error. SIGTERM and SIGINT end it cleanly, sockets removed. It exits with 0 when told to end, with 2
-when it was set up wrongly, and 1 when something failed that a restart may cure.
+One line on standard output says that the driver is ready, which it is once its node has registered
+it; everything else is logged to standard error. SIGTERM and SIGINT end it cleanly, sockets removed.
+It exits with 0 when told to end, with 2 when it was set up wrongly, and 1 when something failed
+that a restart may cure.
 """
 
 from __future__ import annotations
@@ -101,10 +102,13 @@ async def _serve(driver: Driver, settings: Settings, client: Client, clock: Cloc
         async with serve(driver, settings, client=client, clock=clock) as running:
             # From here on there is something to end in order.
             starting = None
-            where = f" on node {settings.node_name}" if settings.node_name else ""
-            sys.stdout.write(f"driver {driver.name} is ready{where}\n")
-            sys.stdout.flush()
-            error = await _wait(stop, running)
+            _log.info("driver %s waits for its node to register it", driver.name)
+            announcing = asyncio.create_task(_announce(driver, settings, running))
+            try:
+                error = await _wait(stop, running)
+            finally:
+                announcing.cancel()
+                await asyncio.wait((announcing,))
     except asyncio.CancelledError:
         if not stop.is_set():
             raise
@@ -114,6 +118,13 @@ async def _serve(driver: Driver, settings: Settings, client: Client, clock: Cloc
         return EXIT_FAILED
     _log.info("driver %s has ended", driver.name)
     return EXIT_ENDED
+
+
+async def _announce(driver: Driver, settings: Settings, running: RunningDriver) -> None:
+    await running.registered()
+    where = f" on node {settings.node_name}" if settings.node_name else ""
+    sys.stdout.write(f"driver {driver.name} is ready{where}\n")
+    sys.stdout.flush()
 
 
 async def _wait(stop: asyncio.Event, running: RunningDriver) -> BaseException | None:

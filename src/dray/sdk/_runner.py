@@ -197,6 +197,11 @@ class RunningDriver:
         if self.publisher is not None:
             await self.publisher.published()
 
+    async def registered(self) -> None:
+        """Wait until the node has registered the driver; without a socket for it, somebody has."""
+        if self.registration is not None:
+            await self.registration.registered()
+
     async def failure(self) -> BaseException:
         """Wait until something that should not end has ended."""
         return await self._background.failure()

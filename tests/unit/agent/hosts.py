@@ -87,8 +87,10 @@ class Host:
         await self.cluster.__aexit__(kind, error, traceback)
         self._directory.cleanup()
 
-    async def start(self, **settings: Any) -> Agent:
-        """An agent, once it is ready."""
+    async def start(
+        self, *, prepare: Callable[[Agent], object] | None = None, **settings: Any
+    ) -> Agent:
+        """An agent, once it is ready; `prepare` is called before it runs."""
         self.settings = replaced(self.settings, **settings)
         agent = Agent(
             self.cluster.client_of(f"system:node:{NODE}", groups=("system:nodes",)),
@@ -97,6 +99,8 @@ class Host:
             clock=self.clock,
             entropy=SeededEntropy(7),
         )
+        if prepare is not None:
+            prepare(agent)
         self._running = asyncio.ensure_future(agent.run())
         ready = asyncio.ensure_future(agent.ready())
         await asyncio.wait((ready, self._running), return_when=asyncio.FIRST_COMPLETED)

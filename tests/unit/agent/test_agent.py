@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
@@ -89,6 +89,24 @@ def test_an_agent_that_stops_leaves_no_task_behind() -> None:
                 await host.until("web", is_running)
             await host.settle()
             assert asyncio.all_tasks() <= before
+
+    run(scenario())
+
+
+def test_pods_that_are_held_wait_for_their_drivers() -> None:
+    async def scenario() -> None:
+        async with Host() as host, host.driver() as driver:
+            await host.add("web", "gpu-0")
+            releases: list[Callable[[], None]] = []
+            agent = await host.start(prepare=lambda agent: releases.append(agent.hold_pods()))
+            await host.pass_time(5.0, steps=20)
+            assert agent.pods.pods() == []
+            agent.attach(DRIVER, driver.service)
+            releases[0]()
+            await host.pass_time(1.0, steps=10)
+            pod = await host.until("web", is_running)
+            told = [condition.type for condition in pod.status.conditions]
+            assert "dray.dev/DevicesPrepared" not in told, "nothing failed first"
 
     run(scenario())
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from pathlib import Path
 
 import pytest
 
-from dray.cli.node_parts import cdi_directory, open_runtime
+from dray.cli.node_parts import cdi_directory, open_runtime, settled
 from dray.clock import SystemClock
-from dray.entropy import SystemEntropy
+from dray.drivers.simulated import SimulatedDriver, default_fleet
+from dray.entropy import SeededEntropy, SystemEntropy
+from dray.sdk import RunningDriver, Settings, serve
+from dray.testing import FakeClock
+from dray.testing.cluster import Cluster
 
 
 @pytest.mark.parametrize("name", ["process", "cri"])
@@ -36,3 +41,32 @@ def test_drivers_write_where_the_runtime_looks() -> None:
     assert cdi_directory(None, "cri", root) == Path("/var/run/cdi")
     assert cdi_directory(Path("/given"), "cri", root) == Path("/given")
     assert cdi_directory(Path("given"), "process", root).is_absolute()
+
+
+def test_what_a_driver_lacks_is_said_and_not_waited_for_without_end(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def never(running: RunningDriver) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(RunningDriver, "registered", never)
+
+    async def body() -> None:
+        async with Cluster(clock=FakeClock()) as cluster:
+            place = Settings(node_name="n", in_memory=True)
+            driver = SimulatedDriver(default_fleet())
+            clock = FakeClock()
+            async with serve(
+                driver, place, client=cluster.client, clock=clock, entropy=SeededEntropy(1)
+            ) as running:
+                waiting = asyncio.ensure_future(settled(running, clock))
+                while not waiting.done():
+                    await asyncio.sleep(0)
+                    clock.advance(0.1)
+                await waiting
+
+    with caplog.at_level(logging.WARNING, logger="dray.cli"):
+        asyncio.run(body())
+    assert caplog.messages[-1] == (
+        "driver gpu.simulated.dev is not registered yet: not done after 5 s"
+    )

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import select
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import grpc
 import pytest
 
+from dray.proto import registration_v1_pb2_grpc
+from dray.proto.registration_v1_pb2 import RegistrationStatus
 from tests.unit.sdk.drivers import short_directory
 from tests.unit.sdk.test_driver import shown
 
@@ -47,11 +51,25 @@ def start(root: Path, *flags: str, program: str = "") -> subprocess.Popen[str]:
     )
 
 
+def register(process: subprocess.Popen[str], root: Path) -> None:
+    """Do as a node does, once the driver waits for it; it has said nothing before."""
+    assert process.stderr is not None
+    while "waits for its node to register it" not in process.stderr.readline():
+        assert process.poll() is None
+    assert process.stdout is not None
+    assert select.select([process.stdout], [], [], 0) == ([], [], [])
+    path = root / "plugins_registry" / "coins.example.com-reg.sock"
+    with grpc.insecure_channel(f"unix:{path}") as channel:
+        node = registration_v1_pb2_grpc.RegistrationStub(channel)
+        node.NotifyRegistrationStatus(RegistrationStatus(plugin_registered=True), timeout=30)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_driver_says_when_it_is_ready_and_ends_cleanly_when_told(number: signal.Signals) -> None:
     with short_directory() as root, start(root, "--node-name=n1") as process:
         assert process.stdout is not None
+        register(process, root)
         assert process.stdout.readline() == "driver coins.example.com is ready on node n1\n"
         sockets = sorted(path.name for path in root.rglob("*") if path.is_socket())
         assert sockets == ["coins.example.com-reg.sock", "dra.sock"]

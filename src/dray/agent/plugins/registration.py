@@ -51,6 +51,9 @@ RETRY_SECONDS_MAX: Final = 122.0
 REFUSED_RETRY_SECONDS_MIN: Final = 0.25
 REFUSED_RETRY_SECONDS_MAX: Final = 5.0
 
+# A socket outlives a process that was killed; usually its heir is about to listen at it.
+REFUSED_SECONDS_MAX: Final = 5.0
+
 # A name, a path and four short words. More is not read.
 ANSWER_BYTES_MAX: Final = 64 * 1024
 # What is told to a driver about what it said, and written into the log.
@@ -105,6 +108,7 @@ class Registration:
         self._entropy = entropy
         self._hurried = asyncio.Event()
         self._last_reason = ""
+        self._refused_at: float | None = None  # first, since somebody was there
 
     def hurry(self) -> None:
         """Something changed that may have been in the way: do not wait for the next attempt."""
@@ -211,10 +215,22 @@ class Registration:
 
     def _report(self, failure: RegistrationFailed) -> None:
         """Once for each thing that is wrong, however often it is tried."""
+        if not failure.refused:
+            self._refused_at = None
+        elif self._is_early():
+            _log.debug("%s", failure)
+            return
         reason = str(failure)
         level = logging.DEBUG if reason == self._last_reason else logging.WARNING
         self._last_reason = reason
         _log.log(level, "%s", reason)
+
+    def _is_early(self) -> bool:
+        """Whether whoever is to listen may still be starting."""
+        now = self._clock.monotonic()
+        if self._refused_at is None:
+            self._refused_at = now
+        return now - self._refused_at < REFUSED_SECONDS_MAX
 
 
 _DEADLINE: Final = "rpc error: code = DeadlineExceeded desc = context deadline exceeded"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,7 +26,7 @@ from dray.cli.embedded.device_classes import classes_of, ensure_classes
 from dray.cli.embedded.parts import Parts
 from dray.cli.embedded.plan import PROCESS, NodePlan
 from dray.cli.embedded.pod_processes import end_containers
-from dray.cli.node_parts import attached, cdi_directory, open_runtime, published
+from dray.cli.node_parts import attached, cdi_directory, open_runtime, settled
 from dray.client import Client
 from dray.clock import Clock
 from dray.entropy import Entropy
@@ -145,11 +145,12 @@ class Nodes:
 
     def _start_node(self, stack: AsyncExitStack, node: _Node) -> Awaitable[None]:
         name = f"node {node.plan.name}"
+        release_pods = node.agent.hold_pods()
         self._parts.start(name, node.agent.run())
         stack.push_async_callback(self._parts.end, name)
-        return self._join(node)
+        return self._join(node, release_pods)
 
-    async def _join(self, node: _Node) -> None:
+    async def _join(self, node: _Node, release_pods: Callable[[], None]) -> None:
         await node.agent.ready()
         for make in node.plan.drivers:
             driver = make()
@@ -159,7 +160,8 @@ class Nodes:
             )
             running = await node.drivers.enter_async_context(serving)
             self._watch(node.drivers, running, node.plan.name)
-            await published(running, self._clock)
+            await settled(running, self._clock)
+        release_pods()
 
     async def _end_pods(self, nodes: Sequence[_Node], mode: StopMode) -> None:
         if mode.keep_pods:
@@ -192,12 +194,17 @@ class Nodes:
             traits={plan.name: plan.traits for plan in plans},
         )
         drivers = await stack.enter_async_context(AsyncExitStack())
+        release_pods = {name: agent.hold_pods() for name, agent in fleet.agents.items()}
         self._parts.start("simulated nodes", fleet.run())
         stack.push_async_callback(self._parts.end, "simulated nodes")
-        return self._join_fleet(drivers, plans, fleet)
+        return self._join_fleet(drivers, plans, fleet, release_pods)
 
     async def _join_fleet(
-        self, stack: AsyncExitStack, plans: Sequence[NodePlan], fleet: Fleet
+        self,
+        stack: AsyncExitStack,
+        plans: Sequence[NodePlan],
+        fleet: Fleet,
+        release_pods: Mapping[str, Callable[[], None]],
     ) -> None:
         await fleet.ready()
         turns = asyncio.Semaphore(PUBLISHING_MAX)
@@ -217,7 +224,8 @@ class Nodes:
                         )
                     )
                     self._watch(stack, running, plan.name)
-                    await published(running, self._clock)
+                    await settled(running, self._clock)
+            release_pods[plan.name]()
 
         await asyncio.gather(*(join(plan) for plan in plans))
 

@@ -206,6 +206,23 @@ def test_a_socket_nobody_listens_at_is_tried_often_told_once_and_left_alone(
     scenario(body)
 
 
+def test_a_socket_that_was_left_behind_is_not_told_while_its_heir_may_come(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def body(root: Path) -> None:
+        path = root / "registry" / "stale.sock"
+        path.parent.mkdir()
+        with socket.socket(socket.AF_UNIX) as stale:
+            stale.bind(str(path))
+            async with attempt(root) as made:
+                with caplog.at_level(logging.INFO):
+                    for _ in range(4):  # the last of them 3.75 s after the first
+                        await made.clock.pass_retry()
+        assert caplog.records == []
+
+    scenario(body)
+
+
 def test_a_socket_that_is_bound_first_and_listens_later_is_registered() -> None:
     async def body(root: Path) -> None:
         driver = TestDriver(root)
