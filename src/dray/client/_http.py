@@ -30,9 +30,10 @@ from dray.http.messages import Header
 
 __all__ = ["HTTPTransport"]
 
-# Requests that are under way at a time. One component has a few dozen; more would only wait in the
-# server's queues instead of ours.
-CONNECTIONS_MAX: Final = 32
+# Requests that are under way at a time, each with a connection while it is. A write waits for the
+# disk some milliseconds, so that fewer could not keep a server busy; many more would only wait in
+# its queues instead of ours. Upstream's clients have a hundred streams of HTTP/2.
+CONNECTIONS_MAX: Final = 128
 
 # Watches and other streams, each with its connection: a fleet of simulated nodes has a few each.
 STREAMS_MAX: Final = 4096
