@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dray.api.names import label_value
-from dray.controllers.template_hash import template_hash
+from dray.controllers.template_hash import NAME_CHARACTERS_MAX, hashed_name, template_hash
 from tests.unit.controllers.workloads import make_template
 
 
@@ -28,3 +28,9 @@ def test_other_templates_and_collisions_have_other_hashes() -> None:
 def test_it_stays_the_same_from_version_to_version() -> None:
     """Pods carry it as a label: another one would replace all pods of daemon sets."""
     assert template_hash(make_template({"a": "1"})) == "qd57ql9v6r"
+
+
+def test_a_name_is_cut_so_that_the_hash_fits() -> None:
+    assert hashed_name("web", "abc") == "web-abc"
+    long = hashed_name("w" * NAME_CHARACTERS_MAX, "abc")
+    assert (len(long), long[-5:]) == (NAME_CHARACTERS_MAX, "w-abc")

@@ -42,8 +42,12 @@ class LateStage(Stage):
         super().start(work)
 
     async def _late(self, stream: Callable[[Call], Awaitable[StreamedReply]], call: Call) -> Any:
-        seconds = 3.0 if call.path.rstrip("/").endswith("/pods") else 1.0
+        seconds = self.seconds_late(call.path.rstrip("/").rpartition("/")[2])
         return _Late(await stream(call), self.clock, seconds)
+
+    def seconds_late(self, plural: str) -> float:
+        """How late controllers hear of objects of a kind."""
+        return 3.0 if plural == "pods" else 1.0
 
 
 class _Late:

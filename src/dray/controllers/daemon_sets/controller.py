@@ -11,8 +11,10 @@ from dray.api.core import Node, Pod
 from dray.api.meta import LabelSelector
 from dray.api.wire import replace
 from dray.controllers.daemon_sets.backoff import FailureBackoff
+from dray.controllers.daemon_sets.history import hash_of
 from dray.controllers.daemon_sets.placement import NOWHERE, Placement
 from dray.controllers.daemon_sets.plan import Plan, Scene, plan_nodes, plan_update, survey
+from dray.controllers.daemon_sets.revision_control import RevisionControl
 from dray.controllers.daemon_sets.status import current_status
 from dray.controllers.expectations import WAITING, Expectations
 from dray.controllers.owners import Owners, gathering_seconds, is_same_wish
@@ -36,7 +38,7 @@ _Failure = APIError | TransportError
 
 
 class DaemonSetController(Reconciler):
-    """Daemon sets, and the pods they own."""
+    """Daemon sets, and the pods and revisions they own."""
 
     name = "daemonset-controller"
     workers = 2
@@ -48,7 +50,9 @@ class DaemonSetController(Reconciler):
         self._nodes = context.informers.of(Node)
         self._daemon_sets = context.informers.of(DaemonSet)
         self._written = Expectations(self._daemon_sets, context.clock)
+        self._revisions = RevisionControl(context, self._pods, self._written)
         self._backoff = FailureBackoff(context.clock)
+        self._expected = (self._pods.expectations, self._revisions.expectations, self._written)
         self._placements: dict[Key, tuple[DaemonSet, Placement]] = {}
         Owners(
             self._daemon_sets,
@@ -58,6 +62,13 @@ class DaemonSetController(Reconciler):
             selector=lambda daemon_set: daemon_set.spec.selector,
             count=_pods_count,
         )
+        Owners(
+            self._daemon_sets,
+            self._revisions.view,
+            self.queue,
+            kind="DaemonSet",
+            selector=lambda daemon_set: daemon_set.spec.selector,
+        )
         self._daemon_sets.listen(self._hear)
         self._nodes.listen(self._hear_node)
 
@@ -66,7 +77,7 @@ class DaemonSetController(Reconciler):
         if daemon_set is None:
             self._forget(key)
             return DONE
-        if not self._pods.expectations.met(key) or not self._written.met(key):
+        if not all(each.met(key) for each in self._expected):
             return WAITING
         if daemon_set.spec.selector == LabelSelector():
             message = "This daemon set is selecting all pods. A non-empty selector is required."
@@ -78,11 +89,20 @@ class DaemonSetController(Reconciler):
             pods = await self._pods.dependents.claim(daemon_set, daemon_set.spec.selector)
         except ParseError:
             return DONE  # it selects nothing, and the API should never have taken it
-        placement = self._placement(daemon_set)
-        now = self.context.clock.now()
-        return await self._advance(
-            key, survey(daemon_set, placement, self._nodes.values(), pods, now)
+        history = await self._revisions.keep(daemon_set, pods)
+        if history is None:
+            return WAITING
+        scene = survey(
+            daemon_set,
+            self._placement(daemon_set),
+            hash_of(history.current[0]),
+            self._nodes.values(),
+            pods,
+            self.context.clock.now(),
         )
+        result = await self._advance(key, scene)
+        await self._revisions.forget_old(daemon_set, history, pods)
+        return result
 
     # Private -----------------------------------------------------------------------------------
 
@@ -119,8 +139,8 @@ class DaemonSetController(Reconciler):
     def _forget(self, key: Key) -> None:
         self._placements.pop(key, None)
         self._backoff.forget(key)
-        self._pods.expectations.forget(key)
-        self._written.forget(key)
+        for each in self._expected:
+            each.forget(key)
 
     async def _advance(self, key: Key, scene: Scene) -> Result:
         daemon_set = scene.daemon_set
@@ -170,7 +190,8 @@ class DaemonSetController(Reconciler):
         return made.failure or deleted.failure
 
     async def _make(self, scene: Scene, node: str) -> Pod | None:
-        return await self._pods.create(scene.daemon_set, scene.placement.template_for(node))
+        template = scene.placement.template_for(node, scene.mark)
+        return await self._pods.create(scene.daemon_set, template)
 
 
 def _pods_count(daemon_set: DaemonSet) -> int:

@@ -39,7 +39,6 @@ from dray.api.node_taints import (
     tolerates,
 )
 from dray.api.wire import replace
-from dray.controllers.template_hash import template_hash
 from dray.errors import AllocationError
 
 __all__ = ["LABEL_TEMPLATE_GENERATION", "NOWHERE", "Fit", "Placement", "target_node"]
@@ -81,7 +80,6 @@ class Placement:
         self._required = _required(template.spec)
         self._tolerations = _tolerations(template.spec)
         self._generation = daemon_set.metadata.annotations.get(_TEMPLATE_GENERATION, "")
-        self.hash: Final = template_hash(template, daemon_set.status.collision_count)
 
     def fit(self, node: Node) -> Fit:
         """Whether a pod belongs on the node."""
@@ -97,18 +95,18 @@ class Placement:
                 wanted = tolerated = False
         return Fit(wanted, tolerated)
 
-    def is_current(self, pod: Pod) -> bool:
-        """Whether a pod is of the template of now."""
+    def is_current(self, pod: Pod, mark: str) -> bool:
+        """Whether a pod is of the template of now, whose revision has this hash."""
         labels = pod.metadata.labels
-        if labels.get(LABEL_CONTROLLER_REVISION_HASH) == self.hash:
+        if labels.get(LABEL_CONTROLLER_REVISION_HASH) == mark:
             return True
         generation = labels.get(LABEL_TEMPLATE_GENERATION)
         return bool(self._generation) and generation == self._generation
 
-    def template_for(self, node_name: str) -> PodTemplateSpec:
-        """What the pod for a node is made of."""
+    def template_for(self, node_name: str, mark: str) -> PodTemplateSpec:
+        """What the pod for a node is made of, marked with the hash of its revision."""
         metadata, spec = self._template.metadata, self._template.spec
-        labels = {**metadata.labels, LABEL_CONTROLLER_REVISION_HASH: self.hash}
+        labels = {**metadata.labels, LABEL_CONTROLLER_REVISION_HASH: mark}
         if self._generation:
             labels[LABEL_TEMPLATE_GENERATION] = self._generation
         return replace(

@@ -23,10 +23,14 @@ __all__ = ["Plan", "Scene", "oldest_first", "plan_nodes", "plan_update", "survey
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A daemon set, which nodes it belongs on, and its pods by the node they are for."""
+    """A daemon set, which nodes it belongs on, and its pods by the node they are for.
+
+    `mark` is the hash of the revision of now, by which its pods are known.
+    """
 
     daemon_set: DaemonSet
     placement: Placement
+    mark: str
     now: datetime
     fits: Mapping[str, Fit]
     pods: Mapping[str, Sequence[Pod]]
@@ -34,6 +38,9 @@ class Scene:
     @property
     def wanted_count(self) -> int:
         return sum(fit.wanted for fit in self.fits.values())
+
+    def is_current(self, pod: Pod) -> bool:
+        return self.placement.is_current(pod, self.mark)
 
     def is_available(self, pod: Pod) -> bool:
         return is_available(pod, self.daemon_set.spec.min_ready_seconds, self.now)
@@ -52,6 +59,7 @@ class Plan:
 def survey(
     daemon_set: DaemonSet,
     placement: Placement,
+    mark: str,
     nodes: Iterable[Node],
     pods: Iterable[Pod],
     now: datetime,
@@ -65,7 +73,7 @@ def survey(
         if node:
             by_node.setdefault(node, []).append(pod)
     fits = {node.metadata.name: placement.fit(node) for node in nodes}
-    return Scene(daemon_set, placement, now, fits, by_node)
+    return Scene(daemon_set, placement, mark, now, fits, by_node)
 
 
 def oldest_first(pods: Iterable[Pod]) -> list[Pod]:
@@ -147,8 +155,8 @@ def _beyond_a_pair(scene: Scene, running: Sequence[Pod]) -> list[Pod]:
     if len(running) <= 1:
         return []
     ordered = oldest_first(running)
-    new = [pod for pod in ordered if scene.placement.is_current(pod)]
-    old = [pod for pod in ordered if not scene.placement.is_current(pod)]
+    new = [pod for pod in ordered if scene.is_current(pod)]
+    old = [pod for pod in ordered if not scene.is_current(pod)]
     surplus = [*new[1:], *old[1:]]
     if new and old and (not is_ready(old[0]) or scene.is_available(new[0])):
         surplus.append(old[0])
@@ -158,8 +166,8 @@ def _beyond_a_pair(scene: Scene, running: Sequence[Pod]) -> list[Pod]:
 def _pair(scene: Scene, node: str) -> tuple[Pod | None, Pod | None] | None:
     """The new pod and the old one of a node; None if there are more, which go first."""
     staying = _staying(scene.pods.get(node, ()))
-    new = [pod for pod in staying if scene.placement.is_current(pod)]
-    old = [pod for pod in staying if not scene.placement.is_current(pod)]
+    new = [pod for pod in staying if scene.is_current(pod)]
+    old = [pod for pod in staying if not scene.is_current(pod)]
     if len(new) > 1 or len(old) > 1:
         return None
     return (new[0] if new else None), (old[0] if old else None)

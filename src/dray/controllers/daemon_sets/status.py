@@ -25,7 +25,7 @@ def current_status(scene: Scene) -> DaemonSetStatus:
         pod = oldest_first(pods)[0] if len(pods) > 1 else pods[0]
         ready += is_ready(pod)
         available += scene.is_available(pod)
-        updated += scene.placement.is_current(pod)
+        updated += scene.is_current(pod)
     return replace(
         scene.daemon_set.status,
         current_number_scheduled=current,

@@ -38,13 +38,10 @@ from dray.controllers.expectations import Expectations
 from dray.controllers.ownership import controller_reference, is_controlled_by
 from dray.controllers.pod_control import EVENT_NORMAL, EVENT_WARNING, is_namespace_going
 from dray.controllers.reconciler import Context, Key, Result
-from dray.controllers.template_hash import template_hash
+from dray.controllers.template_hash import hashed_name, template_hash
 from dray.errors import AlreadyExists, APIError, NotFound
 
 __all__ = ["Rollout"]
-
-# Of a name; upstream's.
-NAME_CHARACTERS_MAX: Final = 253
 
 _ALL_REVISIONS: Final = 2**31 - 1
 
@@ -212,14 +209,13 @@ class Rollout:
         labels = {**spec.template.metadata.labels, **mark}
         selector = spec.selector or LabelSelector()
         template = replace(spec.template, metadata=replace(spec.template.metadata, labels=labels))
-        prefix = metadata.name[: NAME_CHARACTERS_MAX - len(name) - 1]
         annotations = {
             **new_annotations(deployment, {}, self.family.next_revision()),
             **size_annotations(deployment),
         }
         return ReplicaSet(
             metadata=ObjectMeta(
-                name=f"{prefix}-{name}",
+                name=hashed_name(metadata.name, name),
                 namespace=metadata.namespace,
                 labels=labels,
                 annotations=annotations,

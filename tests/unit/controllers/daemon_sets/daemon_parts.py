@@ -20,8 +20,10 @@ from dray.controllers.daemon_sets.placement import Placement
 from dray.controllers.daemon_sets.plan import Scene, survey
 from tests.unit.controllers.workloads import make_template
 
-__all__ = ["NOW", "make_daemon_set", "make_node", "make_pod", "make_scene"]
+__all__ = ["MARK", "NOW", "make_daemon_set", "make_node", "make_pod", "make_scene"]
 
+# The hash of the revision of now.
+MARK = "new"
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -63,9 +65,8 @@ def make_pod(
     ready: bool = True,
     going: bool = False,
     age: float = 0,
-    daemon_set: DaemonSet | None = None,
 ) -> Pod:
-    mark = Placement(daemon_set or make_daemon_set()).hash if new else "old"
+    mark = MARK if new else "old"
     at = Time(NOW - timedelta(seconds=age))
     condition = PodCondition(type="Ready", status="True", last_transition_time=at)
     return Pod(
@@ -86,4 +87,4 @@ def make_scene(
 ) -> Scene:
     daemon_set = daemon_set or make_daemon_set()
     known = [node if isinstance(node, Node) else make_node(node) for node in nodes]
-    return survey(daemon_set, Placement(daemon_set), known, pods, NOW)
+    return survey(daemon_set, Placement(daemon_set), MARK, known, pods, NOW)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from dray.api.apps import LABEL_CONTROLLER_REVISION_HASH
 from dray.api.core import (
     Affinity,
     Node,
@@ -24,7 +25,12 @@ from dray.controllers.daemon_sets.placement import (
     Placement,
     target_node,
 )
-from tests.unit.controllers.daemon_sets.daemon_parts import make_daemon_set, make_node, make_pod
+from tests.unit.controllers.daemon_sets.daemon_parts import (
+    MARK,
+    make_daemon_set,
+    make_node,
+    make_pod,
+)
 
 
 def taint(effect: str, key: str = "example.com/trouble") -> Taint:
@@ -112,7 +118,7 @@ def test_a_node_fits_by_name_labels_and_taints(
 
 
 def test_a_pod_asks_for_its_node_instead_of_what_the_node_was_chosen_by() -> None:
-    template = Placement(make_daemon_set(affinity=affinity("zone", "a"))).template_for("n7")
+    template = Placement(make_daemon_set(affinity=affinity("zone", "a"))).template_for("n7", MARK)
     assert target_node(Pod(spec=template.spec)) == "n7"
     assert template.spec.affinity is not None
     assert template.spec.affinity.node_affinity is not None
@@ -130,7 +136,7 @@ def test_a_toleration_is_not_said_twice() -> None:
         effect="NoExecute",
         toleration_seconds=5,
     )
-    template = Placement(make_daemon_set(tolerations=(own,))).template_for("n1")
+    template = Placement(make_daemon_set(tolerations=(own,))).template_for("n1", MARK)
     found = [each for each in template.spec.tolerations if each.key == own.key]
     assert [each.toleration_seconds for each in found] == [None]
 
@@ -138,12 +144,14 @@ def test_a_toleration_is_not_said_twice() -> None:
 def test_a_pod_is_current_by_its_hash_or_by_the_count_of_templates() -> None:
     annotations = {"deprecated.daemonset.template.generation": "4"}
     placement = Placement(make_daemon_set(annotations=annotations))
-    assert placement.is_current(make_pod("a", "n1"))
-    assert not placement.is_current(make_pod("a", "n1", new=False))
+    assert placement.is_current(make_pod("a", "n1"), MARK)
+    assert not placement.is_current(make_pod("a", "n1", new=False), MARK)
     counted = Pod(metadata=ObjectMeta(labels={LABEL_TEMPLATE_GENERATION: "4"}))
-    assert placement.is_current(counted)
-    assert not Placement(make_daemon_set()).is_current(counted)
-    assert placement.template_for("n1").metadata.labels[LABEL_TEMPLATE_GENERATION] == "4"
+    assert placement.is_current(counted, MARK)
+    assert not Placement(make_daemon_set()).is_current(counted, MARK)
+    labels = placement.template_for("n1", MARK).metadata.labels
+    assert labels[LABEL_CONTROLLER_REVISION_HASH] == MARK
+    assert labels[LABEL_TEMPLATE_GENERATION] == "4"
 
 
 def test_a_pod_that_is_bound_is_for_where_it_is() -> None:

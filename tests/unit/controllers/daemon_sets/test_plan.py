@@ -52,7 +52,7 @@ def test_with_a_surge_a_node_may_have_an_old_and_a_new_pod() -> None:
     def pair(*, old_ready: bool, new_ready: bool) -> list[str]:
         pods = [
             make_pod("old", "n1", new=False, ready=old_ready, age=9),
-            make_pod("new", "n1", ready=new_ready, daemon_set=SURGING),
+            make_pod("new", "n1", ready=new_ready),
         ]
         return names(plan_nodes(make_scene(pods, ["n1"], SURGING)).surplus)
 
@@ -65,8 +65,8 @@ def test_more_than_a_pair_is_too_many() -> None:
     pods = [
         make_pod("o1", "n1", new=False, age=9),
         make_pod("o2", "n1", new=False, age=8),
-        make_pod("x1", "n1", ready=False, age=2, daemon_set=SURGING),
-        make_pod("x2", "n1", ready=False, age=1, daemon_set=SURGING),
+        make_pod("x1", "n1", ready=False, age=2),
+        make_pod("x2", "n1", ready=False, age=1),
     ]
     assert names(plan_nodes(make_scene(pods, ["n1"], SURGING)).surplus) == ["o2", "x2"]
 
@@ -93,9 +93,9 @@ def test_old_pods_go_as_far_as_may_be_unavailable_and_useless_ones_anyway() -> N
 def test_a_surge_makes_new_pods_beside_old_ones() -> None:
     pods = [make_pod("a", "n1", new=False), make_pod("b", "n2", new=False)]
     assert plan_update(make_scene(pods, ["n1", "n2"], SURGING)).nodes == ["n1"]
-    begun = [*pods, make_pod("c", "n1", ready=False, daemon_set=SURGING)]
+    begun = [*pods, make_pod("c", "n1", ready=False)]
     assert plan_update(make_scene(begun, ["n1", "n2"], SURGING)) == Plan()
-    done = [*pods, make_pod("c", "n1", daemon_set=SURGING)]
+    done = [*pods, make_pod("c", "n1")]
     plan = plan_update(make_scene(done, ["n1", "n2"], SURGING))
     assert (names(plan.surplus), plan.nodes) == (["a"], ["n2"])
 
@@ -108,9 +108,9 @@ def test_with_a_surge_useless_old_pods_get_a_successor_at_once() -> None:
 def test_with_a_surge_misplaced_pods_stay_until_there_are_enough() -> None:
     soft = make_node("soft", taints=[Taint(key="x", effect="NoSchedule")])
     old = make_pod("old", "soft", new=False)
-    waiting = make_pod("new", "n1", ready=False, daemon_set=SURGING)
+    waiting = make_pod("new", "n1", ready=False)
     assert plan_update(make_scene([old, waiting], ["n1", soft], SURGING)).surplus == []
-    ready = make_pod("new", "n1", daemon_set=SURGING)
+    ready = make_pod("new", "n1")
     assert names(plan_update(make_scene([old, ready], ["n1", soft], SURGING)).surplus) == ["old"]
 
 

@@ -16,10 +16,10 @@ def test_nodes_are_counted_by_what_is_on_them() -> None:
     tainted = make_node("bad", taints=[Taint(key="x", effect="NoSchedule")])
     daemon_set = make_daemon_set(min_ready_seconds=60)
     pods = [
-        make_pod("a", "n1", age=100, daemon_set=daemon_set),
+        make_pod("a", "n1", age=100),
         make_pod("b", "n2", new=False, age=10),
-        make_pod("c", "n3", ready=False, daemon_set=daemon_set),
-        make_pod("d", "bad", daemon_set=daemon_set),
+        make_pod("c", "n3", ready=False),
+        make_pod("d", "bad"),
     ]
     status = current_status(make_scene(pods, ["n1", "n2", "n3", "n4", tainted], daemon_set))
     assert (status.desired_number_scheduled, status.current_number_scheduled) == (4, 3)

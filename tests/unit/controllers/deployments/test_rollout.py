@@ -15,9 +15,10 @@ from dray.api.meta import ObjectMeta
 from dray.api.wire import replace
 from dray.client import EventRecorder, Informers
 from dray.controllers.deployments.family import REVISION, family_of
-from dray.controllers.deployments.rollout import NAME_CHARACTERS_MAX, Rollout
+from dray.controllers.deployments.rollout import Rollout
 from dray.controllers.expectations import Expectations
 from dray.controllers.reconciler import Context, Key
+from dray.controllers.template_hash import NAME_CHARACTERS_MAX
 from dray.entropy import SeededEntropy
 from dray.errors import AlreadyExists, APIError
 from dray.testing.cluster import Cluster
