@@ -183,16 +183,42 @@ def test_a_deployment_is_rolled_out_undone_and_restarted(tmp_path: Path) -> None
     play(tmp_path, act)
 
 
-def test_a_daemon_set_is_rolled_out_and_restarted(tmp_path: Path) -> None:
+def test_a_daemon_set_is_rolled_out_undone_and_restarted(tmp_path: Path) -> None:
     async def act(kubectl: Kubectl, client: Client) -> None:
+        async def rolled_out() -> None:
+            text = await kubectl("rollout status daemonset/agent")
+            assert 'daemon set "agent" successfully rolled out' in text
+
+        async def history() -> list[str]:
+            text = await kubectl("rollout history daemonset/agent")
+            return [line.split()[0] for line in text.splitlines()[2:] if line]
+
+        async def image() -> str:
+            path = "{.items[*].spec.containers[0].image}"
+            return " ".join(sorted(set((await kubectl(f"get pods -o jsonpath={path}")).split())))
+
         for name in ("n1", "n2"):
             await client.create(Node(metadata=ObjectMeta(name=name)))
             await client.patch(Node, name, {"spec": {"taints": None}})
         await kubectl("apply -f -", DAEMON_SET)
-        text = await kubectl("rollout status daemonset/agent")
-        assert 'daemon set "agent" successfully rolled out' in text
+        await rolled_out()
+        for number in (2, 3):
+            await kubectl(f"set image daemonset/agent main=registry.example/agent:{number}")
+            await rolled_out()
+        assert await history() == ["1", "2", "3"]
+        second = await kubectl("rollout history daemonset/agent --revision=2")
+        assert "registry.example/agent:2" in second
+        await kubectl("rollout undo daemonset/agent")
+        await rolled_out()
+        assert (await history(), await image()) == (["1", "3", "4"], "registry.example/agent:2")
+        await kubectl("rollout undo daemonset/agent --to-revision=1")
+        await rolled_out()
+        assert (await history(), await image()) == (["3", "4", "5"], "registry.example/agent:1")
+        shown = (await kubectl("get controllerrevisions")).splitlines()
+        assert [line.split()[1] for line in shown[1:]] == ["daemonset.apps/agent"] * 3
         await kubectl("rollout restart daemonset/agent")
-        await kubectl("rollout status daemonset/agent")
+        await rolled_out()
+        assert await history() == ["3", "4", "5", "6"]
         path = "{.status.numberAvailable}"
         assert await kubectl(f"get daemonset agent -o jsonpath={path}") == "2"
 
