@@ -37,6 +37,7 @@ var operations = map[string]answerer{
 	"prepare":       answerPrepare,
 	"convert":       answerConvert,
 	"decode":        answerDecode,
+	"revision":      answerRevision,
 }
 
 func main() {

@@ -46,6 +46,7 @@ from tests.conformance.generate import (  # noqa: E402
     pods,
     preparations,
     quantities,
+    revisions,
     rules,
     selectors,
     semvers,
@@ -86,6 +87,7 @@ SUBJECTS: dict[str, Callable[[Random], Iterator[Request]]] = {
     "decodes-built-ins": built_ins.decodes,
     "decodes-pod-parts": pod_parts.decodes,
     "preparations": preparations.preparations,
+    "revisions": revisions.revisions,
 }
 
 
