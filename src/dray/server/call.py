@@ -6,8 +6,9 @@ A Call is made once the path, the user and the resource are known, and lives as 
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field
 from typing import Any, ParamSpec, TypeVar
+
+import msgspec
 
 from dray.api.wire import Time
 from dray.errors import InternalError
@@ -29,9 +30,8 @@ R = TypeVar("R")
 WARNINGS_MAX = 32
 
 
-@dataclass(slots=True)
-class Call:
-    """One request, understood but not yet answered."""
+class Call(msgspec.Struct, eq=False):
+    """One request, understood but not yet answered. A struct: one is made for every request."""
 
     services: Services
     request: Request
@@ -39,7 +39,7 @@ class Call:
     user: User
     served: Served
     media: Media
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[str] = []
 
     @property
     def resource(self) -> Resource:

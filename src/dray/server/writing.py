@@ -15,8 +15,9 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from typing import Any, Final
+
+import msgspec
 
 from dray.api.meta import ObjectMeta
 from dray.api.resource import ResourceClaim
@@ -63,8 +64,7 @@ _GENERATED_BASE_MAX: Final = 58
 OBJECT_BYTES_MAX: Final = 6 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(msgspec.Struct, frozen=True):
     """What a write came to. On a dry run nothing is stored, and a new object has no revision."""
 
     object: Any

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from dray.api import names
 from dray.api.carried import read_part
@@ -56,8 +57,7 @@ _DECIMAL: Final = re.compile(r"-[0-9]+|0|[1-9][0-9]*", re.ASCII)
 _INT32_LIMIT: Final = 2**31
 
 
-@dataclass(frozen=True, slots=True)
-class Leniency:
+class Leniency(msgspec.Struct, frozen=True):
     """Each field lets one thing pass."""
 
     indivisible_huge_pages: bool = False

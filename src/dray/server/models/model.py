@@ -9,8 +9,9 @@ resourceVersion. So an answer is made by writing those in front, without looking
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Protocol
+
+import msgspec
 
 from dray.api.features import FeatureGates
 from dray.api.meta import Object
@@ -26,16 +27,14 @@ __all__ = ["STORED_START", "Circumstances", "Model", "Reading", "shown"]
 STORED_START: Final = b'{"metadata":{'
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(msgspec.Struct, frozen=True):
     """What a body says: an object with its defaults, and what strictness holds against it."""
 
     object: Any
     problems: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Circumstances:
+class Circumstances(msgspec.Struct, frozen=True):
     """What preparing and judging may depend on besides the objects."""
 
     gates: FeatureGates

@@ -7,7 +7,6 @@ Upstream counterpart: structured-merge-diff's typed Compare.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -21,8 +20,7 @@ from dray.server.patching.shapes import MISSING, Kind, Shape, shape_of
 __all__ = ["Comparison", "compare", "same"]
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(msgspec.Struct, frozen=True):
     """Three sets of fields, none of which share one."""
 
     added: FieldSet

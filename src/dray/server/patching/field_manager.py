@@ -9,8 +9,9 @@ though results share parts with them. Upstream counterpart: apimachinery's manag
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import replace
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from dray.api.schema import StructOf
 from dray.errors import APIError, BadRequest, ParseError

@@ -8,8 +8,9 @@ order. Upstream counterpart: apimachinery's managedfields (managedfields.go, cap
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
+
+import msgspec
 
 from dray.errors import ParseError
 from dray.server.patching.field_sets import FieldSet, ordered, parse, union
@@ -64,8 +65,7 @@ class Identity(NamedTuple):
 _IDENTITY_NAMES: Final = ("manager", "operation", "apiVersion", "subresource")
 
 
-@dataclass(frozen=True, slots=True)
-class Owned:
+class Owned(msgspec.Struct, frozen=True):
     """What one manager owns."""
 
     fields: FieldSet

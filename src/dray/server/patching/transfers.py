@@ -8,8 +8,10 @@ structured-merge-diff's merge.Updater.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
+
+from msgspec.structs import replace
 
 from dray.api.schema import StructOf
 from dray.server.patching.comparison import Comparison, compare

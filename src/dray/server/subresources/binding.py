@@ -5,8 +5,9 @@ Upstream counterpart: BindingREST in pkg/registry/core/pod/storage.
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
+
+import msgspec
 
 from dray.api.core import (
     CONDITION_TRUE,
@@ -42,7 +43,7 @@ async def bind_by_name(call: Call) -> Answer:
     pods = call.services.registry.find("", "v1", "pods")
     if pods is None:
         raise InternalError("pods are not served")
-    return await bind(dataclasses.replace(call, served=pods))
+    return await bind(msgspec.structs.replace(call, served=pods))
 
 
 async def bind(call: Call) -> Answer:
