@@ -290,6 +290,9 @@ def _show(
                     reason=_STATUS_UNKNOWN, message=_GONE_WHEN_TERMINATED, exit_code=_KILLED
                 )
             )
+        case RunState.CREATED:
+            # About to be started; upstream leaves out the reason for a moment.
+            return ContainerState(waiting=ContainerStateWaiting(reason=CONTAINER_CREATING))
         case _:
             return ContainerState(waiting=ContainerStateWaiting())
 

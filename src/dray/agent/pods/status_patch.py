@@ -14,13 +14,16 @@ from dray.agent.pods.conditions import OWN_TYPES
 from dray.api.codec import to_builtins
 from dray.api.core import (
     POD_CONDITION_DISRUPTION_TARGET,
+    POD_CONDITION_READY_TO_START_CONTAINERS,
+    POD_PHASE_PENDING,
+    RESOURCE_HEALTH_HEALTHY,
     ContainerStatus,
     PodCondition,
     PodStatus,
 )
 from dray.api.wire import replace
 
-__all__ = ["DEVICE_FAILED", "status_patch", "without_devices"]
+__all__ = ["DEVICE_FAILED", "is_passing", "status_patch", "without_devices"]
 
 # The reason of a DisruptionTarget that is the node's; others' are left alone.
 DEVICE_FAILED: Final = "DeviceFailed"
@@ -33,6 +36,17 @@ _PLAIN: Final = {
     "host_ip": "hostIP",
     "pod_ip": "podIP",
 }
+# Members that say more than how far a pod that starts has come.
+_TELLING: Final = (
+    "observed_generation",
+    "phase",
+    "message",
+    "reason",
+    "host_ip",
+    "start_time",
+    "init_container_statuses",
+    "ephemeral_container_statuses",
+)
 _CONTAINERS: Final = {
     "init_container_statuses": "initContainerStatuses",
     "container_statuses": "containerStatuses",
@@ -62,6 +76,48 @@ def status_patch(stored: PodStatus, wanted: PodStatus) -> dict[str, Any]:
     if conditions:
         patch["conditions"] = conditions
     return patch
+
+
+def is_passing(stored: PodStatus, wanted: PodStatus) -> bool:
+    """Whether all that differs is a step of a pod that starts, which nobody acts upon.
+
+    That is: it has its sandbox, an address, devices that are well, containers that are made, or
+    some that run while it waits for others. What it waits for is the same.
+    """
+    if wanted.phase != POD_PHASE_PENDING:
+        return False
+    if any(getattr(stored, name) != getattr(wanted, name) for name in _TELLING):
+        return False
+    before = {condition.type: condition.status for condition in stored.conditions}
+    return all(
+        change["type"] == POD_CONDITION_READY_TO_START_CONTAINERS
+        or before.get(change["type"]) == change["status"]
+        for change in _changed(stored.conditions, wanted.conditions)
+    ) and _are_starting(stored.container_statuses, wanted.container_statuses)
+
+
+def _are_starting(stored: Sequence[ContainerStatus], wanted: Sequence[ContainerStatus]) -> bool:
+    """Whether containers are as they were, wait for the same as before, or do not any more."""
+    if len(stored) != len(wanted):
+        return False
+    return all(
+        one == other
+        or (
+            one.state.waiting is not None
+            and (one.state == other.state or other.state.running is not None)
+            and one.last_state == other.last_state
+            and _are_well(other)
+        )
+        for one, other in zip(stored, wanted, strict=True)
+    )
+
+
+def _are_well(status: ContainerStatus) -> bool:
+    return all(
+        device.health == RESOURCE_HEALTH_HEALTHY
+        for resource in status.allocated_resources_status
+        for device in resource.resources
+    )
 
 
 def without_devices(status: PodStatus) -> PodStatus:

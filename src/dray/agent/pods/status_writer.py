@@ -2,23 +2,26 @@
 
 Whoever has something to say puts it here and goes on. Of a pod only the newest status is kept, and
 only one write of a pod is under way, so nothing arrives out of order and a storm of changes costs
-as many writes as the API takes. When the API is away, pods wait and try again with backoff; what
-they then write is what holds then. Upstream counterpart: pkg/kubelet/status/status_manager.go.
+as many writes as the API takes. What is only a step of a pod that starts waits a little for what
+comes next: a pod that starts quickly is written when it came, and when it runs. When the API is
+away, pods wait and try again with backoff; what they then write is what holds then. Upstream
+counterpart: pkg/kubelet/status/status_manager.go.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from dray.agent.pods.collaborators import API
-from dray.agent.pods.status_patch import status_patch, without_devices
+from dray.agent.pods.status_patch import is_passing, status_patch, without_devices
 from dray.agent.retry import RetrySchedule
 from dray.api.core import Pod, PodStatus
 from dray.client import PatchType
-from dray.clock import Clock
+from dray.clock import Clock, within
 from dray.entropy import Entropy
 from dray.errors import APIError, Conflict, Invalid, NotFound, TransportError
 
@@ -26,6 +29,9 @@ __all__ = ["WRITES_MAX", "StatusWriter"]
 
 # Enough to keep a server busy, few enough that a node with a thousand pods is not all its load.
 WRITES_MAX: Final = 16
+
+# Most containers start within it, and nobody waits for an address longer.
+PASSING_SECONDS: Final = 1.0
 
 _log = logging.getLogger(__name__)
 
@@ -37,6 +43,7 @@ class _Entry:
     writing: bool = False
     gone: bool = False
     idle: asyncio.Event = field(default_factory=asyncio.Event)
+    urgent: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class StatusWriter:
@@ -66,6 +73,8 @@ class StatusWriter:
         if entry.gone:
             return
         entry.wanted = status
+        if not is_passing(entry.stored.status, status):
+            entry.urgent.set()
         if not entry.writing and status_patch(entry.stored.status, status):
             entry.idle.clear()
             entry.writing = True
@@ -86,6 +95,7 @@ class StatusWriter:
         if entry is not None:
             entry.gone = True
             entry.wanted = None
+            entry.urgent.set()
             entry.idle.set()
 
     async def run(self) -> None:
@@ -107,6 +117,7 @@ class StatusWriter:
         try:
             while True:
                 wanted: PodStatus | None = None
+                await self._wait_for_more(entry)
                 try:
                     async with self._slots:
                         # Read only now: what was to be said when we came may be old by our turn.
@@ -139,6 +150,14 @@ class StatusWriter:
         finally:
             entry.writing = False
             entry.idle.set()
+
+    async def _wait_for_more(self, entry: _Entry) -> None:
+        """Give what is only passing the time to become something else."""
+        entry.urgent.clear()
+        stored, wanted = entry.stored.status, entry.wanted
+        if wanted is not None and is_passing(stored, wanted) and status_patch(stored, wanted):
+            with suppress(TimeoutError):
+                await within(self._clock, PASSING_SECONDS, entry.urgent.wait())
 
     async def _send(self, entry: _Entry, wanted: PodStatus, patch: dict[str, Any]) -> None:
         metadata = entry.stored.metadata

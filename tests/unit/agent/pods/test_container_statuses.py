@@ -74,6 +74,12 @@ def test_a_container_that_was_never_made_is_being_created() -> None:
     assert waiting.reason == "PodInitializing"
 
 
+def test_a_container_that_is_made_and_not_started_is_still_being_created() -> None:
+    waiting = shown(run(RunState.CREATED)).state.waiting
+    assert waiting is not None
+    assert waiting.reason == "ContainerCreating"
+
+
 def test_a_running_container_shows_since_when_and_from_what() -> None:
     status = shown(run(RunState.RUNNING, 2))
     assert status.state.running == ContainerStateRunning(started_at=Time(NOW))

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from dray.agent.pods.status_patch import status_patch, without_devices
+from typing import Any
+
+import pytest
+
+from dray.agent.pods.status_patch import is_passing, status_patch, without_devices
 from dray.api.core import (
+    ContainerState,
+    ContainerStateRunning,
+    ContainerStateTerminated,
+    ContainerStateWaiting,
     ContainerStatus,
     PodCondition,
     PodIP,
@@ -84,3 +92,78 @@ def test_a_condition_that_turns_loses_its_old_reason() -> None:
     assert sent["status"] == "True"
     assert sent["reason"] is None
     assert sent["message"] is None
+
+
+# Steps of a pod that starts ----------------------------------------------------------------------
+
+
+def waits(name: str, reason: str = "ContainerCreating", **fields: Any) -> ContainerStatus:
+    waiting = ContainerState(waiting=ContainerStateWaiting(reason=reason))
+    return ContainerStatus(name=name, state=waiting, **fields)
+
+
+def has(health: str) -> tuple[ResourceStatus, ...]:
+    return (ResourceStatus(name="claim:gpu", resources=(ResourceHealth(health=health),)),)
+
+
+RUNNING = ContainerState(running=ContainerStateRunning())
+STARTING = PodStatus(
+    phase="Pending",
+    conditions=(
+        PodCondition(type="PodReadyToStartContainers", status="False"),
+        PodCondition(type="Ready", status="False", message="[a b]"),
+    ),
+    init_container_statuses=(waits("init", "PodInitializing"),),
+    container_statuses=(waits("a"), waits("b")),
+)
+
+
+def with_main(first: ContainerStatus) -> PodStatus:
+    return replace(STARTING, container_statuses=(first, waits("b")))
+
+
+def with_condition(kind: str, status: str) -> PodStatus:
+    return replace(STARTING, conditions=(PodCondition(type=kind, status=status),))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "passing"),
+    [
+        pytest.param(replace(STARTING, pod_ip="10.0.0.1"), True, id="address"),
+        pytest.param(with_condition("PodReadyToStartContainers", "True"), True, id="sandbox"),
+        pytest.param(with_condition("Ready", "False"), True, id="other-words"),
+        pytest.param(with_main(waits("a", container_id="memory://1")), True, id="made"),
+        pytest.param(with_main(ContainerStatus(name="a", state=RUNNING)), True, id="one-of-two"),
+        pytest.param(
+            with_main(waits("a", allocated_resources_status=has("Healthy"))), True, id="well"
+        ),
+        pytest.param(
+            with_main(waits("a", allocated_resources_status=has("Unhealthy"))), False, id="sick"
+        ),
+        pytest.param(with_main(waits("a", "ErrImagePull")), False, id="another-reason"),
+        pytest.param(
+            with_main(
+                ContainerStatus(
+                    name="a", state=ContainerState(terminated=ContainerStateTerminated())
+                )
+            ),
+            False,
+            id="ended",
+        ),
+        pytest.param(with_condition("Initialized", "True"), False, id="initialized"),
+        pytest.param(
+            replace(STARTING, init_container_statuses=(waits("init"),)), False, id="init-container"
+        ),
+        pytest.param(replace(STARTING, container_statuses=()), False, id="no-containers"),
+        pytest.param(replace(STARTING, phase="Running"), False, id="phase"),
+        pytest.param(replace(STARTING, message="no"), False, id="message"),
+    ],
+)
+def test_only_steps_of_a_pod_that_starts_can_wait(wanted: PodStatus, passing: bool) -> None:
+    assert is_passing(STARTING, wanted) is passing
+    assert status_patch(STARTING, wanted)
+
+
+def test_nothing_can_wait_once_a_pod_runs() -> None:
+    running = replace(STARTING, phase="Running")
+    assert not is_passing(running, replace(running, pod_ip="10.0.0.1"))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dray.agent.pods.status_writer import WRITES_MAX, StatusWriter
+from dray.agent.pods.status_writer import PASSING_SECONDS, WRITES_MAX, StatusWriter
 from dray.api.codec import decode, encode
 from dray.api.core import ContainerStatus, Pod, PodStatus, ResourceHealth, ResourceStatus
 from dray.api.meta import ObjectMeta
@@ -238,5 +238,79 @@ def test_what_waits_for_its_turn_is_written_as_it_is_by_then() -> None:
             one["status"]["phase"] for one in api.patches if one["metadata"]["uid"] == "uid-late"
         ]
         assert sent == ["Failed"]
+
+    play(scenario)
+
+
+# Steps of a pod that starts ----------------------------------------------------------------------
+
+PENDING = PodStatus(phase="Pending")
+ADDRESSED = PodStatus(phase="Pending", pod_ip="10.0.0.1")
+RUNNING = PodStatus(phase="Running", pod_ip="10.0.0.1")
+
+
+def test_a_step_that_is_overtaken_is_not_written_by_itself() -> None:
+    async def scenario(writer: StatusWriter, api: FakeAPI, clock: FakeClock) -> None:
+        starting = pod(phase="Pending")
+        writer.put(starting, ADDRESSED)
+        await settle()
+        assert api.patches == []
+        writer.put(starting, RUNNING)
+        await settle()
+        assert [patch["status"] for patch in api.patches] == [
+            {"phase": "Running", "podIP": "10.0.0.1"}
+        ]
+        await writer.written(starting.metadata.uid)
+
+    play(scenario)
+
+
+def test_a_step_that_is_not_overtaken_is_written_after_a_while() -> None:
+    async def scenario(writer: StatusWriter, api: FakeAPI, clock: FakeClock) -> None:
+        starting = pod(phase="Pending")
+        writer.put(starting, ADDRESSED)
+        await settle()
+        written = asyncio.ensure_future(writer.written(starting.metadata.uid))
+        await settle()
+        assert not written.done()
+        clock.advance(PASSING_SECONDS)
+        await written
+        assert [patch["status"] for patch in api.patches] == [{"podIP": "10.0.0.1"}]
+
+    play(scenario)
+
+
+def test_a_step_that_is_taken_back_or_whose_pod_is_gone_is_not_written() -> None:
+    async def scenario(writer: StatusWriter, api: FakeAPI, clock: FakeClock) -> None:
+        starting = pod(phase="Pending")
+        ends: list[Callable[[], None]] = [
+            lambda: writer.put(starting, PENDING),
+            lambda: writer.forget("uid-web"),
+        ]
+        for end in ends:
+            writer.put(starting, ADDRESSED)
+            await settle()
+            end()
+            await settle()
+            clock.advance(PASSING_SECONDS)
+            await settle()
+        assert api.patches == []
+
+    play(scenario)
+
+
+def test_a_step_that_comes_while_another_status_is_written_waits_too() -> None:
+    async def scenario(writer: StatusWriter, api: FakeAPI, clock: FakeClock) -> None:
+        new = pod()
+        api.gate = asyncio.Event()
+        writer.put(new, PENDING)
+        await settle()
+        writer.put(new, ADDRESSED)
+        api.gate.set()
+        await settle()
+        assert len(api.patches) == 1
+        writer.put(new, RUNNING)
+        await settle()
+        assert [patch["status"].get("phase") for patch in api.patches] == ["Pending", "Running"]
 
     play(scenario)

@@ -109,6 +109,28 @@ def failure(error_class: ErrorClass, text: str = "no") -> PrepareFailed:
 # Starting --------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_pod_that_starts_quickly_is_written_twice(
+    count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario(stage: Stage) -> None:
+        phases: list[str | None] = []
+        patch = stage.node_client.patch
+
+        async def counted(kind: type[Pod], name: str, body: Any, **options: Any) -> Pod:
+            phases.append(body["status"].get("phase"))
+            return await patch(kind, name, body, **options)
+
+        monkeypatch.setattr(stage.node_client, "patch", counted)
+        containers = (GPU_CONTAINER, *(image(f"c{n}") for n in range(1, count)))
+        await stage.add(make_pod(containers=containers, resource_claims=CLAIMS))
+        await stage.until("web", phase_is("Running"))
+        await stage.settle()
+        assert phases == [None, "Running"]
+
+    play(scenario)
+
+
 def test_a_pod_runs_and_is_deleted() -> None:
     async def scenario(stage: Stage) -> None:
         pod = await stage.add(make_pod())
