@@ -899,6 +899,9 @@ def _revisions() -> Script:
     s.put("a lower number", item, {**kind.make("r"), "revision": 3})
     s.put("other data", item, {**kind.make("r"), "data": {"spec": {"replicas": 2}}})
     s.put("data and number", item, {**kind.make("r"), "data": {"a": "b"}, "revision": -1})
+    (template,) = kind.body["data"]["spec"].values()
+    turned = {"spec": {"template": dict(reversed(template.items()))}}
+    s.put("its data in another order", item, {**kind.make("r"), "data": turned, "revision": 3})
     s.put("without its data", item, {**bare, "metadata": {"name": "r"}})
     s.patch("merge into the data", item, {"data": {"more": 1}}, media=MERGE)
     s.patch("merge strategically", item, {"data": {"more": 1}}, media=STRATEGIC)
