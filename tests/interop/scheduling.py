@@ -17,7 +17,13 @@ from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from dray.api.apps import ReplicaSet, ReplicaSetSpec
+from dray.api.apps import (
+    ControllerRevision,
+    DaemonSet,
+    DaemonSetSpec,
+    ReplicaSet,
+    ReplicaSetSpec,
+)
 from dray.api.batch import Job, JobSpec
 from dray.api.core import (
     Container,
@@ -56,7 +62,15 @@ from dray.api.resource import (
     ResourceSliceSpec,
 )
 from dray.api.wire import replace
-from dray.client import Client, EventType, Informer, Informers, connect, load_kubeconfig
+from dray.client import (
+    Client,
+    EventType,
+    Informer,
+    Informers,
+    PatchType,
+    connect,
+    load_kubeconfig,
+)
 from dray.clock import SystemClock, within
 from dray.controllers.controllers import Controllers
 from dray.entropy import SystemEntropy
@@ -82,6 +96,7 @@ CONTROLLERS: Final = (
     "garbage-collector-controller",
     "job-controller",
     "replicaset-controller",
+    "daemonset-controller",
 )
 
 # The garbage collector learns within seconds what kinds there are; all else takes less.
@@ -397,6 +412,63 @@ async def check_replicas(cluster: Cluster) -> None:
     held("all are collected with the set", True)
 
 
+async def check_history(cluster: Cluster) -> None:
+    client = cluster.client
+    labels = {"app": "agent"}
+    # With what Go writes in its own way: the server compares the bytes of what is adopted.
+    template = PodTemplateSpec(
+        metadata=ObjectMeta(labels=labels, annotations={"note": "a<b>&c"}), spec=pod_spec()
+    )
+    spec = DaemonSetSpec(selector=LabelSelector(match_labels=labels), template=template)
+    agent = DaemonSet(metadata=named("agent"), spec=spec)
+    await client.create(agent)
+
+    async def revision(number: int) -> ControllerRevision:
+        return await cluster.until(ControllerRevision, lambda one: one.revision == number)
+
+    async def all_updated(generation: int) -> None:
+        await cluster.until(
+            DaemonSet,
+            lambda one: (
+                (one.status.observed_generation, one.status.updated_number_scheduled)
+                == (generation, len(NODES))
+            ),
+        )
+
+    first = await revision(1)
+    await all_updated(1)
+    containers = [{"name": "main", "image": "registry.example/main:2"}]
+    patch = {"spec": {"template": {"spec": {"containers": containers}}}}
+    await client.patch(DaemonSet, "agent", patch, namespace=SPACE)
+    second = await revision(2)
+    held("a daemon set has a revision for each template", first.data != second.data)
+    await client.patch(
+        DaemonSet,
+        "agent",
+        bytes(first.data or b""),
+        namespace=SPACE,
+        type=PatchType.STRATEGIC,
+    )
+    again = await revision(3)
+    held("the first is returned to", again.metadata.uid == first.metadata.uid)
+    await client.delete(DaemonSet, "agent", namespace=SPACE, propagation_policy="Orphan")
+    await cluster.deleted(DaemonSet, "agent")
+    made = await client.create(agent)
+
+    def adopted(one: ControllerRevision) -> bool:
+        return [owner.uid for owner in one.metadata.owner_references] == [made.metadata.uid]
+
+    for one in (first, second):
+        await cluster.until(ControllerRevision, adopted, name=one.metadata.name)
+    await all_updated(1)
+    revisions = (await client.list(ControllerRevision)).items
+    held("revisions that were left behind are adopted, and no other is made", len(revisions) == 2)
+    await cluster.delete(DaemonSet, "agent")
+    for one in (first, second):
+        await cluster.deleted(ControllerRevision, one.metadata.name)
+    held("and collected with the set", True)
+
+
 async def check_crash(cluster: Cluster) -> None:
     client = cluster.client
     await client.create(pod("before", pod_spec(template="one")))
@@ -522,6 +594,7 @@ async def check(server: Upstream) -> None:
                 check_extended,
                 check_job,
                 check_replicas,
+                check_history,
                 check_crash,
                 check_taints,
             ):
