@@ -13,7 +13,9 @@ from typing import Any, Final
 from dray.agent.pods.conditions import OWN_TYPES
 from dray.api.codec import to_builtins
 from dray.api.core import (
+    POD_CONDITION_CONTAINERS_READY,
     POD_CONDITION_DISRUPTION_TARGET,
+    POD_CONDITION_READY,
     POD_CONDITION_READY_TO_START_CONTAINERS,
     POD_PHASE_PENDING,
     RESOURCE_HEALTH_HEALTHY,
@@ -47,6 +49,8 @@ _TELLING: Final = (
     "init_container_statuses",
     "ephemeral_container_statuses",
 )
+# Conditions that list in their message what is missing still.
+_READINESS: Final = (POD_CONDITION_READY, POD_CONDITION_CONTAINERS_READY)
 _CONTAINERS: Final = {
     "init_container_statuses": "initContainerStatuses",
     "container_statuses": "containerStatuses",
@@ -91,7 +95,7 @@ def is_passing(stored: PodStatus, wanted: PodStatus) -> bool:
     before = {condition.type: condition.status for condition in stored.conditions}
     return all(
         change["type"] == POD_CONDITION_READY_TO_START_CONTAINERS
-        or before.get(change["type"]) == change["status"]
+        or (change["type"] in _READINESS and before.get(change["type"]) == change["status"])
         for change in _changed(stored.conditions, wanted.conditions)
     ) and _are_starting(stored.container_statuses, wanted.container_statuses)
 

@@ -112,6 +112,7 @@ STARTING = PodStatus(
     conditions=(
         PodCondition(type="PodReadyToStartContainers", status="False"),
         PodCondition(type="Ready", status="False", message="[a b]"),
+        PodCondition(type="dray.dev/DevicesPrepared", status="False", message="attempt 1"),
     ),
     init_container_statuses=(waits("init", "PodInitializing"),),
     container_statuses=(waits("a"), waits("b")),
@@ -123,7 +124,7 @@ def with_main(first: ContainerStatus) -> PodStatus:
 
 
 def with_condition(kind: str, status: str) -> PodStatus:
-    return replace(STARTING, conditions=(PodCondition(type=kind, status=status),))
+    return replace(STARTING, conditions=(PodCondition(type=kind, status=status, message="new"),))
 
 
 @pytest.mark.parametrize(
@@ -151,6 +152,7 @@ def with_condition(kind: str, status: str) -> PodStatus:
             id="ended",
         ),
         pytest.param(with_condition("Initialized", "True"), False, id="initialized"),
+        pytest.param(with_condition("dray.dev/DevicesPrepared", "False"), False, id="attempt"),
         pytest.param(
             replace(STARTING, init_container_statuses=(waits("init"),)), False, id="init-container"
         ),
