@@ -28,6 +28,7 @@ from dray.api.meta import Object, ObjectMeta
 from dray.api.policy import PodDisruptionBudget
 from dray.api.scheduling import PriorityClass
 from dray.api.strategy import carry_metadata
+from dray.api.wire import blank
 
 __all__ = [
     "NAMESPACE_LABEL",
@@ -49,7 +50,7 @@ def prepare_plain_for_create(new: O) -> O:
     obj: Any = new
     # A node tells its own state from the start; nobody else does.
     if isinstance(obj, _WITH_STATUS) and not isinstance(obj, Node):
-        obj = edit(obj, status=type(obj)().status)
+        obj = edit(obj, status=blank(type(obj)).status)
     if isinstance(obj, _COUNTING):
         obj = edit(obj, metadata=edit(obj.metadata, generation=1))
     if isinstance(obj, Namespace):

@@ -32,6 +32,8 @@ T = TypeVar("T")
 R = TypeVar("R")
 Rest = TypeVarTuple("Rest")
 
+_UNASKED: Final[Any] = object()
+
 # By identity: the value, and what functions answered about it.
 _shared: dict[int, tuple[Any, dict[Any, Any]]] = {}
 _changing: Final = Lock()
@@ -61,8 +63,8 @@ def remembering(function: Callable[[T, *Rest], R]) -> Callable[[T, *Rest], R]:
         if found is None:
             return function(value, *rest)
         notes, question = found[1], (function, *rest)
-        if question in notes:
-            answer: R = notes[question]
+        answer: R = notes.get(question, _UNASKED)
+        if answer is not _UNASKED:
             return answer
         answer = function(value, *rest)
         if len(notes) < NOTES_MAX:

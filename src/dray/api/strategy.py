@@ -26,7 +26,7 @@ from dray.api.resource import (
     ResourceClaim,
     ResourceSlice,
 )
-from dray.api.wire import Time
+from dray.api.wire import Time, blank
 from dray.errors import InternalError, quote
 
 __all__ = [
@@ -102,8 +102,8 @@ def prepare_for_create(obj: O, *, gates: FeatureGates) -> O:
     """The object as it is to be created: no status, first generation, nothing that is off."""
     strategy = _strategy(obj)
     if strategy.has_status:
-        blank: Any = type(obj)()
-        obj = edit(obj, status=blank.status)
+        new: Any = blank(type(obj))
+        obj = edit(obj, status=new.status)
     if strategy.counts_generations:
         obj = edit(obj, metadata=edit(obj.metadata, generation=1))
     return drop_disabled_fields(obj, None, gates=gates)

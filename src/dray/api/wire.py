@@ -51,6 +51,7 @@ __all__ = [
     "Time",
     "UnknownFields",
     "always",
+    "blank",
     "is_null",
     "replace",
 ]
@@ -139,12 +140,21 @@ def is_null(carried: Carried) -> bool:
     return carried is None or bytes(carried) == b"null"
 
 
+# A copy with some fields changed; unknown fields come along.
+replace: Final = msgspec.structs.replace
+
 S = TypeVar("S", bound=msgspec.Struct)
 
 
-def replace(struct: S, **changes: Any) -> S:
-    """A copy with some fields changed; unknown fields come along."""
-    return msgspec.structs.replace(struct, **changes)
+def blank(kind: type[S]) -> S:
+    """A struct in which nothing is said, and always the same one."""
+    found: S | None = _blanks.get(kind)
+    if found is None:
+        found = _blanks[kind] = kind()
+    return found
+
+
+_blanks: Final[dict[type[msgspec.Struct], Any]] = {}
 
 
 # Timestamps ------------------------------------------------------------------------------------

@@ -6,9 +6,7 @@ A Call is made once the path, the user and the resource are known, and lives as 
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from typing import Any, ParamSpec, TypeVar
-
-import msgspec
+from typing import Any, NoReturn, ParamSpec, TypeVar
 
 from dray.api.wire import Time
 from dray.errors import InternalError
@@ -16,7 +14,6 @@ from dray.http.messages import Request
 from dray.server.models.model import Circumstances, Model
 from dray.server.negotiation import Media
 from dray.server.registry import Served, key_of
-from dray.server.resources import Resource
 from dray.server.routing import Route
 from dray.server.services import Services
 from dray.server.user import User
@@ -30,31 +27,57 @@ R = TypeVar("R")
 WARNINGS_MAX = 32
 
 
-class Call(msgspec.Struct, eq=False):
-    """One request, understood but not yet answered. A struct: one is made for every request."""
+class Call:
+    """One request, understood but not yet answered.
 
-    services: Services
-    request: Request
-    route: Route
-    user: User
-    served: Served
-    media: Media
-    warnings: list[str] = []
+    `namespace` is where the object is, empty for those in no namespace.
+    """
 
-    @property
-    def resource(self) -> Resource:
-        return self.served.resource
+    # No properties: what follows from the rest is looked at a dozen times in a request.
+    __slots__ = (
+        "media",
+        "model",
+        "namespace",
+        "request",
+        "resource",
+        "route",
+        "served",
+        "services",
+        "user",
+        "warnings",
+    )
 
-    @property
-    def model(self) -> Model:
-        if self.served.model is None:
+    model: Model
+
+    def __init__(
+        self,
+        services: Services,
+        request: Request,
+        route: Route,
+        user: User,
+        served: Served,
+        media: Media,
+    ) -> None:
+        self.services = services
+        self.request = request
+        self.route = route
+        self.user = user
+        self.served = served
+        self.media = media
+        self.warnings: list[str] = []
+        self.resource = resource = served.resource
+        self.namespace = route.namespace if resource.namespaced else ""
+        if served.model is not None:
+            self.model = served.model
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name == "model":
             raise InternalError(f"{self.resource.plural} are not stored")
-        return self.served.model
+        raise AttributeError(name)
 
-    @property
-    def namespace(self) -> str:
-        """Where the object is; empty for those in no namespace."""
-        return self.route.namespace if self.resource.namespaced else ""
+    def about(self, served: Served) -> Call:
+        """The same request, about another resource."""
+        return Call(self.services, self.request, self.route, self.user, served, self.media)
 
     @property
     def user_agent(self) -> str:

@@ -16,7 +16,7 @@ from dray.api.meta import ManagedFieldsEntry, Object, ObjectMeta
 from dray.api.schema import StructOf
 from dray.api.schemas import schema_of
 from dray.api.shared import is_shared, remembering
-from dray.api.wire import Struct, Time, replace
+from dray.api.wire import Struct, Time, blank, replace
 from dray.errors import APIError, BadRequest, DrayError, InternalError
 from dray.server.call import Call
 from dray.server.custom.model import CustomModel
@@ -100,7 +100,7 @@ def _fields_of_new(obj: Any, manager: FieldManager, model: Model, version: str) 
     spec: Any = getattr(obj, "spec", None)
     if not is_shared(spec):
         return manager.fields_of_new(model.document(obj, version))
-    document = model.document(replace(obj, spec=type(spec)()), version)
+    document = model.document(replace(obj, spec=blank(type(spec))), version)
     del document["spec"]
     fields = {**manager.fields_of_new(document), **_fields_of_spec(spec, manager, model, version)}
     return {step: fields[step] for step in sorted(fields)}
@@ -117,14 +117,14 @@ def _without_alike(old: Any, new: Any, reset: tuple[str, ...]) -> tuple[Any, Any
 
     They change nothing about who owns what, and large parts take long to compare.
     """
-    blank: dict[str, Any] = {}
+    rest: dict[str, Any] = {}
     for name in _PARTS:
         part = getattr(new, name, None)
         if isinstance(part, Struct) and (name in reset or part is getattr(old, name)):
-            blank[name] = type(part)()
+            rest[name] = blank(type(part))
     if "metadata" in reset or new.metadata is old.metadata:
         old, new = _with_bare_metadata(old), _with_bare_metadata(new)
-    return (replace(old, **blank), replace(new, **blank)) if blank else (old, new)
+    return (replace(old, **rest), replace(new, **rest)) if rest else (old, new)
 
 
 def _with_bare_metadata(obj: Any) -> Any:

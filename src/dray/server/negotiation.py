@@ -103,7 +103,7 @@ class Media:
         return f"{self.form.group}/{self.version}" if self.version else ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Offers:
     """What an endpoint can answer with, beside the object itself."""
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dray.api.meta import ObjectMeta
-from dray.api.wire import MicroTime, Time, UnknownFields, replace
+from dray.api.meta import Object, ObjectMeta
+from dray.api.wire import MicroTime, Time, UnknownFields, blank, replace
 from dray.errors import ParseError
 from dray.testing.strategies import times
 
@@ -88,3 +88,9 @@ def test_structs_are_frozen_and_replaced() -> None:
         meta.name = "b"  # type: ignore[misc]  # that is the point
     changed = replace(meta, name="b")
     assert (changed.name, changed.unknown_fields) == ("b", UnknownFields({"x": 1}))
+
+
+def test_there_is_one_blank_struct_of_each_kind() -> None:
+    assert blank(ObjectMeta) == ObjectMeta()
+    assert blank(ObjectMeta) is blank(ObjectMeta)
+    assert isinstance(blank(Object), Object)

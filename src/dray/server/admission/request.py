@@ -29,6 +29,10 @@ class Operation(Enum):
     DELETE = "DELETE"
     CONNECT = "CONNECT"
 
+    # There is one of each; Enum's own is a function in Python, and what concerns whom is looked up
+    # several times in a request.
+    __hash__ = object.__hash__
+
 
 class AdmissionRequest(msgspec.Struct, frozen=True):
     """A write on its way to the store. A struct: there are several of every write."""

@@ -211,7 +211,7 @@ class Metrics:
         yield (
             "apiserver_admission_step_admission_duration_seconds",
             [
-                ((step, operation, str(refused).lower()), times)
+                ((step, operation.value, str(refused).lower()), times)
                 for (step, operation, refused), times in self._sources.admission.steps.items()
             ],
         )

@@ -7,7 +7,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 from dray.clock import Clock
 from dray.errors import APIError
-from dray.server.admission.request import AdmissionRequest
+from dray.server.admission.request import AdmissionRequest, Operation
 from dray.server.admission.resource_quota import QuotaCharge
 from dray.server.operations.measures import Distribution
 
@@ -38,7 +38,7 @@ class ObservedAdmission:
         self.warn = admission.warn
         self.charge = admission.charge
         # By step, operation and whether it refused.
-        self.steps: dict[tuple[str, str, bool], Distribution] = {}
+        self.steps: dict[tuple[str, Operation, bool], Distribution] = {}
 
     def admit(self, request: AdmissionRequest) -> Any:
         """As the plugins'."""
@@ -59,7 +59,7 @@ class ObservedAdmission:
             refused = True
             raise
         finally:
-            key = (step, request.operation.value, refused)
+            key = (step, request.operation, refused)
             times = self.steps.get(key)
             if times is None:
                 times = self.steps[key] = Distribution(BUCKETS)

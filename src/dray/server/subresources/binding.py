@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from dray.api.core import (
     CONDITION_TRUE,
     POD_CONDITION_SCHEDULED,
@@ -43,7 +41,7 @@ async def bind_by_name(call: Call) -> Answer:
     pods = call.services.registry.find("", "v1", "pods")
     if pods is None:
         raise InternalError("pods are not served")
-    return await bind(msgspec.structs.replace(call, served=pods))
+    return await bind(call.about(pods))
 
 
 async def bind(call: Call) -> Answer:

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from dray.api.codec import encode, parse_plain
 from dray.api.meta import ObjectMeta
-from dray.api.wire import Struct, Time, replace
+from dray.api.wire import Struct, Time, blank, replace
 from dray.errors import (
     AlreadyExists,
     APIError,
@@ -101,11 +101,11 @@ def _untouched(call: Call, body: Any, old: Any) -> dict[str, Any]:
 
 def _document(call: Call, old: Any, kept: dict[str, Any]) -> dict[str, Any]:
     """The object as JSON, of the parts that are kept no more than every object has."""
-    blank: dict[str, Any] = {name: type(part)() for name, part in kept.items()}
-    if "metadata" in blank:
+    rest: dict[str, Any] = {name: blank(type(part)) for name, part in kept.items()}
+    if "metadata" in rest:
         metadata = old.metadata
-        blank["metadata"] = ObjectMeta(name=metadata.name, namespace=metadata.namespace)
-    return call.model.document(replace(old, **blank), call.resource.version)
+        rest["metadata"] = ObjectMeta(name=metadata.name, namespace=metadata.namespace)
+    return call.model.document(replace(old, **rest), call.resource.version)
 
 
 def _parse(call: Call) -> Any:
@@ -191,7 +191,7 @@ async def _apply(call: Call, options: WriteOptions) -> Answer:
             return await written_answer(call, written)
 
     def changed(old: Any, kept: dict[str, Any]) -> Any:
-        before = replace(old, **{name: type(part)() for name, part in kept.items()})
+        before = replace(old, **{name: blank(type(part)) for name, part in kept.items()})
         document = applied_document(call, before, applied, options, now)
         return replace(_read(call, document, options, now), **kept)
 

@@ -44,8 +44,8 @@ def test_each_step_is_timed_by_operation() -> None:
     assert observed.admit(asked()) == "admitted"
     observed.validate(asked())
     assert {key: times.total for key, times in observed.steps.items()} == {
-        ("admit", "CREATE", False): pytest.approx(0.2),
-        ("validate", "CREATE", False): 0.0,
+        ("admit", Operation.CREATE, False): pytest.approx(0.2),
+        ("validate", Operation.CREATE, False): 0.0,
     }
 
 
@@ -54,7 +54,7 @@ def test_a_refusal_is_passed_on_and_counted_as_one() -> None:
     observed = ObservedAdmission(Plugins(clock, refuses=True), clock)
     with pytest.raises(Forbidden):
         observed.validate(asked())
-    assert list(observed.steps) == [("validate", "CREATE", True)]
+    assert list(observed.steps) == [("validate", Operation.CREATE, True)]
 
 
 def test_warnings_and_charges_are_the_plugins() -> None:
