@@ -34,7 +34,7 @@ from dray.api.wire import replace
 from dray.client import Client, connect, in_process, load_kubeconfig
 from dray.clock import Clock
 from dray.entropy import Entropy
-from dray.errors import AlreadyExists, NotFound
+from dray.errors import AlreadyExists, Conflict, NotFound
 from dray.server.pki import write_kubeconfig
 from dray.server.server import Server, Settings
 from dray.server.user import SYSTEM_MASTERS
@@ -144,7 +144,10 @@ class Cluster:
         allocated: bool = True,
         admin: bool = False,
     ) -> ResourceClaim:
-        """A claim with one request per device, allocated and reserved for some pod."""
+        """A claim with one request per device, allocated and reserved for some pod.
+
+        Raises Conflict, and leaves nothing, if the server knows of another claim with the devices.
+        """
         self._numbers += 1
         namespace = ADMIN_NAMESPACE if admin else NAMESPACE
         requests = tuple(
@@ -183,7 +186,11 @@ class Cluster:
             ),
             reserved_for=(consumer,),
         )
-        return await self.client.update_status(replace(made, status=status))
+        try:
+            return await self.client.update_status(replace(made, status=status))
+        except Conflict:
+            await self.delete(made)
+            raise
 
     async def delete(self, claim: ResourceClaim) -> None:
         """Remove a claim for good, as if its pod were long gone."""

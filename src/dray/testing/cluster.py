@@ -56,13 +56,21 @@ class Cluster:
         store: Store | None = None,
         gates: FeatureGates = DEFAULT_GATES,
         versions: Callable[[str, str], bool] | None = None,
+        allocation_check: bool = True,
     ) -> None:
-        """`versions` says which groups and versions are served; by default as a server has it."""
+        """`versions` says which groups and versions are served; by default as a server has it.
+
+        Without the `allocation_check`, claims may be given devices that others hold.
+        """
         self.clock: Final = clock or FakeClock()
         self.store: Final = store or MemoryStore()
         secrets = _secrets()
         self._settings = Settings(
-            secrets=secrets, token_file=secrets / "tokens.csv", gates=gates, versions=versions
+            secrets=secrets,
+            token_file=secrets / "tokens.csv",
+            gates=gates,
+            versions=versions,
+            allocation_check=allocation_check,
         )
         self._entropy = entropy or SeededEntropy(1)
         self._clients: list[Client] = []

@@ -50,8 +50,10 @@ class FastClock:
 class QuickCluster(Cluster):
     """The kit's cluster without sockets, which the bare driver does not need."""
 
+    allocation_check = False
+
     async def _start(self) -> None:
-        self._inner = TestCluster(clock=SystemClock())
+        self._inner = TestCluster(clock=SystemClock(), allocation_check=self.allocation_check)
         await self._inner.__aenter__()
         self._client = self._inner.client
 

@@ -39,6 +39,17 @@ def test_a_driver_reaches_it_with_the_kubeconfig_and_finds_its_node() -> None:
         asyncio.run(body(root))
 
 
+def test_a_device_can_be_given_to_two_claims_as_drivers_must_refuse_it() -> None:
+    async def body(root: Path) -> None:
+        device = DeviceID("gpu.example.com", "n1", "gpu-0")
+        async with cluster(root) as made:
+            for _ in range(2):
+                assert (await made.claim([device])).status.allocation is not None
+
+    with short_directory() as root:
+        asyncio.run(body(root))
+
+
 def test_claims_are_allocated_by_hand_and_deleted_for_good() -> None:
     async def body(root: Path) -> None:
         device = DeviceID("gpu.example.com", "n1", "gpu-0")

@@ -10,7 +10,7 @@ import pytest
 from dray.conform.check import Violation
 from dray.conform.checks.preparation import all_of
 from dray.conform.report import Verdict
-from tests.unit.conform.benches import OPTIONS, called, details, judged, names
+from tests.unit.conform.benches import OPTIONS, QuickCluster, called, details, judged, names
 
 pytestmark = pytest.mark.slow
 
@@ -109,6 +109,15 @@ def test_what_cannot_be_asked_is_skipped_with_its_reason(defect: str, skipped: s
     report = judged(defect, checks=called("answers", *skipped))
     assert names(report, Verdict.SKIPPED) == skipped, details(report)
     assert all(one.detail for one in report.findings if one.verdict is Verdict.SKIPPED)
+
+
+def test_a_server_that_gives_no_device_to_two_claims_leaves_the_driver_unasked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(QuickCluster, "allocation_check", True)
+    report = judged(checks=called("answers", "refuses_double_use", "prepares_again"))
+    assert names(report, Verdict.SKIPPED) == {"refuses_double_use"}, details(report)
+    assert names(report, Verdict.FAILED) == set(), details(report)
 
 
 def test_calls_at_the_same_time_are_all_waited_for_before_one_is_told_of() -> None:
