@@ -24,7 +24,7 @@ from dray.cli.explain_report import lines_of
 from dray.cli.gates import feature_gates_option, parse_gates
 from dray.cli.manifests import STANDARD_INPUT
 from dray.cli.output import examples
-from dray.cli.snapshot import Snapshot
+from dray.cli.snapshot import Origin, Snapshot
 from dray.clock import SystemClock
 from dray.errors import APIError, ConfigurationError, DrayError, TransportError
 from dray.validation.intake import DEFAULT_NAMESPACE
@@ -164,6 +164,7 @@ def command(
             now=Time(SystemClock().now()),
             namespace=namespace,
             standard_input=_standard_input() if filenames else _live(kubeconfigs, context),
+            origin=Origin.DUMP if filenames else Origin.CLUSTER,
         )
         found = snapshot.subject(" ".join(subject), namespace)
         answer = Inquiry(snapshot, found, node=node, every=all_nodes).answer()

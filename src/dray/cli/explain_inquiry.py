@@ -79,8 +79,9 @@ class Inquiry:
         """`every` asks for a line about each node. Raises CommandError if there is no such node."""
         if node is not None and node not in snapshot.nodes:
             known = [ObjectName("", name) for name in snapshot.nodes]
-            hint = hint_for(ObjectName("", node), known, "nodes")
-            raise CommandError(f"no node {quote(node)} in the dump" + (f"; {hint}" if hint else ""))
+            hint = hint_for(ObjectName("", node), known, "nodes", snapshot.origin)
+            text = f"no node {quote(node)} in the {snapshot.origin}"
+            raise CommandError(f"{text}; {hint}" if hint else text)
         self._snapshot = snapshot
         self._subject = subject
         self._only = node
@@ -110,8 +111,8 @@ class Inquiry:
         if any(problem.kind not in _JUDGEABLE for problem in subject.problems):
             return replace(answer, verdict=Verdict.BLOCKED, headline=self._blocked())
         if not self._names:
-            headline = f"{subject.title} cannot be judged: the dump has neither nodes nor devices"
-            return replace(answer, headline=headline)
+            none = f"the {self._snapshot.origin} has neither nodes nor devices"
+            return replace(answer, headline=f"{subject.title} cannot be judged: {none}")
         answer = self._judged(answer)
         if subject.problems:
             apart = "it fits" if answer.fitting else "it does not fit"
@@ -187,7 +188,8 @@ class Inquiry:
             yield f"{what} on objects that are not used here (-v shows them)"
         asks = self._subject.claims or self._subject.extended
         if asks and not snapshot.slices:
-            yield "the dump has no devices at all: kubectl get resourceslices -o yaml"
+            command = "kubectl get resourceslices -o yaml"
+            yield snapshot.origin.lacks("no devices at all", command)
 
     @property
     def _used(self) -> frozenset[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dray.cli.snapshot.extended import ExtendedResources
 from dray.cli.snapshot.fleet import ANY_NODE
 from dray.cli.snapshot.names import ObjectName, SubjectKind
+from dray.cli.snapshot.origin import Origin
 from dray.cli.snapshot.placement import Against, NodeTerms, Place, PodPlacement
 from dray.cli.snapshot.subject import (
     AllocatedClaim,
@@ -29,6 +30,7 @@ __all__ = [
     "Holder",
     "NodeTerms",
     "ObjectName",
+    "Origin",
     "Place",
     "PodPlacement",
     "Problem",

@@ -29,6 +29,7 @@ from dray.api.resource import (
     ResourceClaim,
     ResourceClaimSpec,
 )
+from dray.cli.snapshot.origin import Origin
 from dray.errors import shorten
 
 __all__ = [
@@ -92,7 +93,7 @@ class ExtendedResources:
             ),
         )
 
-    def lacking(self, node: Node) -> str:
+    def lacking(self, node: Node, origin: Origin = Origin.DUMP) -> str:
         """Why this node cannot offer what a device plugin has to; empty if it can."""
         for name in self.classes:
             offered = node.status.allocatable.get(name)
@@ -101,7 +102,7 @@ class ExtendedResources:
         for name, amount in self.others.items():
             offered = node.status.allocatable.get(name)
             if offered is None or offered.is_zero:
-                return f"has no {shorten(name)}, and no device class in the dump stands for it"
+                return f"has no {shorten(name)}, and no device class in the {origin} stands for it"
             if offered < amount:
                 return f"has {offered} {shorten(name)}, the pod asks for {amount}"
         return ""

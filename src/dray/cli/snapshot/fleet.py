@@ -14,6 +14,7 @@ from dray.api.core import Node
 from dray.api.meta import ObjectMeta
 from dray.api.resource import ResourceSlice
 from dray.cli.snapshot.names import listed
+from dray.cli.snapshot.origin import Origin
 
 __all__ = ["ANY_NODE", "Fleet"]
 
@@ -32,32 +33,43 @@ class Fleet:
     notes: tuple[str, ...]
 
     @classmethod
-    def of(cls, nodes: Mapping[str, Node], slices: Sequence[ResourceSlice]) -> Fleet:
+    def of(
+        cls,
+        nodes: Mapping[str, Node],
+        slices: Sequence[ResourceSlice],
+        origin: Origin = Origin.DUMP,
+    ) -> Fleet:
         named = list(dict.fromkeys(_node_names(slices)))
         if nodes:
             absent = [name for name in named if name not in nodes]
-            notes = [f"slices name nodes that are not in the dump: {listed(absent)}"]
+            notes = [f"slices name nodes that are not in the {origin}: {listed(absent)}"]
             return cls(nodes, made_up=False, notes=tuple(notes if absent else ()))
         for_all = any(_for_all(one) for one in slices)
         names = named or ([ANY_NODE] if for_all else [])
         return cls(
             {name: Node(metadata=ObjectMeta(name=name)) for name in names},
             made_up=bool(names),
-            notes=tuple(_notes(names, named, slices)),
+            notes=tuple(_notes(names, named, slices, origin)),
         )
 
 
 def _notes(
-    names: Sequence[str], named: Sequence[str], slices: Sequence[ResourceSlice]
+    names: Sequence[str],
+    named: Sequence[str],
+    slices: Sequence[ResourceSlice],
+    origin: Origin,
 ) -> Iterator[str]:
+    none = f"the {origin} has no nodes"
+    if origin is Origin.DUMP:
+        none += f" ({_ADVICE})"
     if not names:
-        yield f"the dump has no nodes ({_ADVICE}), and no slice names one"
+        yield f"{none}, and no slice names one"
         return
     if named:
         what = f"nodes are taken from the slices: {listed(named)}"
     else:
         what = f"{ANY_NODE} stands for them all"
-    yield f"the dump has no nodes ({_ADVICE}); {what}; their labels and taints are not known"
+    yield f"{none}; {what}; their labels and taints are not known"
     labelled = sum(_by_labels(one) for one in slices)
     if labelled:
         which = "1 slice is" if labelled == 1 else f"{labelled} slices are"

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 from dray.api import scheme
 from dray.cli.errors import CommandError
+from dray.cli.snapshot.origin import Origin
 from dray.errors import quote, shorten
 
 __all__ = ["ObjectName", "Reference", "SubjectKind", "hint_for", "listed", "parse_reference"]
@@ -97,12 +98,14 @@ def listed(names: Collection[str], *, names_max: int = LISTED_MAX) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def hint_for(name: ObjectName, known: Iterable[ObjectName], plural: str) -> str:
+def hint_for(
+    name: ObjectName, known: Iterable[ObjectName], plural: str, origin: Origin = Origin.DUMP
+) -> str:
     """Where the name is, what is like it, or how to get what is missing."""
     names = list(known)
     if not names:
         everywhere = " -A" if name.namespace else ""
-        return f"the dump has none at all: kubectl get {plural}{everywhere} -o yaml"
+        return origin.lacks("none at all", f"kubectl get {plural}{everywhere} -o yaml")
     elsewhere = sorted(one.namespace for one in names if one.name == name.name)
     if elsewhere:
         return f"it is in namespace {listed(elsewhere)}"

@@ -50,6 +50,7 @@ from dray.cli.manifests import (
     read_raw,
 )
 from dray.cli.snapshot.names import ObjectName, listed
+from dray.cli.snapshot.origin import Origin
 from dray.cli.snapshot.plain import read_plain
 from dray.errors import DecodeError, shorten
 from dray.validation.intake import receive
@@ -106,10 +107,11 @@ def read_contents(
     now: Time,
     namespace: str,
     standard_input: BinaryIO | None,
+    origin: Origin = Origin.DUMP,
 ) -> Contents:
     """All objects in these files; Unreadable, with all there is to say, if one cannot be read."""
     reader = _Reader(gates, now, namespace)
-    for found, file in _manifests(paths, standard_input):
+    for found, file in _manifests(paths, standard_input, origin):
         if found is None:
             reader.note_empty(file)
         else:
@@ -118,7 +120,7 @@ def read_contents(
         raise Unreadable(reader.problems[:PROBLEMS_MAX])
     if not reader.documents:
         why = f"; {reader.others[0]}" if reader.others else ""
-        raise CommandError(f"no objects in {listed([_file(path) for path in paths])}{why}")
+        raise CommandError(f"no objects in {listed([_file(path, origin) for path in paths])}{why}")
     return reader.contents()
 
 
@@ -380,14 +382,14 @@ def _strict_texts(
 
 
 def _manifests(
-    paths: Sequence[str], standard_input: BinaryIO | None
+    paths: Sequence[str], standard_input: BinaryIO | None, origin: Origin
 ) -> Iterator[tuple[RawObject | Manifest | EmptyList | ManifestError | None, str]]:
     """What files hold, each with the file; None for a file that holds nothing."""
     for path in find_files(paths):
         if isinstance(path, ManifestError):
             yield path, ""
             continue
-        file = _file(path)
+        file = _file(path, origin)
         try:
             data = read_file(path, standard_input)
         except ManifestError as error:
@@ -404,8 +406,11 @@ def _manifests(
             yield None, file
 
 
-def _file(path: str) -> str:
-    return "standard input" if path == STANDARD_INPUT else path
+def _file(path: str, origin: Origin) -> str:
+    if path != STANDARD_INPUT:
+        return path
+    # What a cluster has is read as if it were piped in.
+    return "the cluster" if origin is Origin.CLUSTER else "standard input"
 
 
 def _type_texts(value: Any) -> tuple[str, str]:

@@ -39,8 +39,9 @@ def request_problems(snapshot: Snapshot, claim: ResourceClaim, entry: str) -> It
                 known = [ObjectName("", one) for one in snapshot.classes]
                 yield problem(
                     ProblemKind.CLASS_MISSING,
-                    f"{said} asks for device class {quote(class_name)}, which is not in the dump",
-                    hint_for(ObjectName("", class_name), known, "deviceclasses"),
+                    f"{said} asks for device class {quote(class_name)}, which is not in the "
+                    f"{snapshot.origin}",
+                    hint_for(ObjectName("", class_name), known, "deviceclasses", snapshot.origin),
                     missing=class_name,
                 )
 

@@ -183,14 +183,14 @@ class Resolver:
         if snapshot.nodes_made_up and placement.reads_labels:
             self._notes.append(
                 f"pod {name} chooses nodes by label, which cannot be looked at: "
-                "the dump has no nodes"
+                f"the {snapshot.origin} has no nodes"
             )
         for error in placement.errors:
             text = f"pod {name}: required node affinity cannot be read: {error}"
             self._problems.append(Problem(ProblemKind.SELECTOR_UNREADABLE, text))
         places = {node.metadata.name: placement.place(node) for node in snapshot.nodes.values()}
         for node, place in places.items() if not snapshot.nodes_made_up else ():
-            reason = extended.lacking(snapshot.nodes[node])
+            reason = extended.lacking(snapshot.nodes[node], snapshot.origin)
             if place.ok and reason:
                 places[node] = Place(node, Against.EXTENDED_RESOURCE, reason)
         for one in self._allocated:
@@ -220,9 +220,9 @@ class Resolver:
         if claim is None:
             text = (
                 f"pod {name}: claim {quote(entry.name)} is ResourceClaim {quote(claim_name)}, "
-                "which is not in the dump"
+                f"which is not in the {self._snapshot.origin}"
             )
-            hint = hint_for(full, self._snapshot.claims, "resourceclaims")
+            hint = self._hint(full, self._snapshot.claims, "resourceclaims")
             self._missing(ProblemKind.CLAIM_MISSING, text, hint, entry.name, claim_name)
             return
         taken: list[WantedClaim | AllocatedClaim] = [*self._wanted, *self._allocated]
@@ -258,9 +258,9 @@ class Resolver:
             # It may well be allocated, so a new one would be no answer.
             text = (
                 f"pod {name}: claim {quote(entry.name)} is ResourceClaim {quote(recorded)}, "
-                "which is not in the dump"
+                f"which is not in the {self._snapshot.origin}"
             )
-            hint = hint_for(
+            hint = self._hint(
                 ObjectName(name.namespace, recorded), self._snapshot.claims, "resourceclaims"
             )
             self._missing(ProblemKind.CLAIM_MISSING, text, hint, entry.name, recorded)
@@ -268,16 +268,16 @@ class Resolver:
         if template is None:
             text = (
                 f"pod {name}: claim {quote(entry.name)} is made from template "
-                f"{quote(template_name)}, which is not in the dump"
+                f"{quote(template_name)}, which is not in the {self._snapshot.origin}"
             )
-            hint = hint_for(full, self._snapshot.templates, "resourceclaimtemplates")
+            hint = self._hint(full, self._snapshot.templates, "resourceclaimtemplates")
             self._missing(ProblemKind.TEMPLATE_MISSING, text, hint, entry.name, template_name)
             return
         if recorded is not None:
             self._notes.append(
                 f"pod {name}: claim {quote(entry.name)} is ResourceClaim {quote(recorded)}, which "
-                f"is not in the dump; instead a new one from template {quote(template_name)} is "
-                "looked at"
+                f"is not in the {self._snapshot.origin}; instead a new one from template "
+                f"{quote(template_name)} is looked at"
             )
         made = claim_from_template(pod, entry.name, template, self._snapshot.claims)
         self._take(made, pod, entry=entry.name, template=template_name, made_up=True)
@@ -349,6 +349,9 @@ class Resolver:
 
     # What is wrong ------------------------------------------------------------------------------
 
+    def _hint(self, name: ObjectName, known: Iterable[ObjectName], plural: str) -> str:
+        return hint_for(name, known, plural, self._snapshot.origin)
+
     def _missing(self, kind: ProblemKind, text: str, hint: str, entry: str, missing: str) -> None:
         self._problems.append(Problem(kind, text, hint, entry=entry, missing=missing))
 
@@ -362,7 +365,7 @@ class Resolver:
             meant = SubjectKind.CLAIM if kind is SubjectKind.POD else SubjectKind.POD
             hint = f"did you mean {meant.value}/{name.name}?"
         else:
-            hint = hint_for(name, names, plural)
+            hint = self._hint(name, names, plural)
         text = f"no {kind.value} {quote(name.name)} in namespace {quote(name.namespace)}"
         return CommandError(f"{text}; {hint}" if hint else text)
 

@@ -22,6 +22,7 @@ from dray.api.resource import (
 from dray.api.wire import Time
 from dray.cli.snapshot.fleet import Fleet
 from dray.cli.snapshot.names import ObjectName, listed, parse_reference
+from dray.cli.snapshot.origin import Origin
 from dray.cli.snapshot.reading import read_contents
 from dray.cli.snapshot.resolution import Resolver
 from dray.cli.snapshot.subject import Subject
@@ -72,6 +73,7 @@ class Snapshot:
     templates: Mapping[ObjectName, ResourceClaimTemplate] = field(default_factory=dict)
     pods: Mapping[ObjectName, Pod] = field(default_factory=dict)
     taint_rules: tuple[DeviceTaintRule, ...] = ()
+    origin: Origin = Origin.DUMP
     gates: FeatureGates = DEFAULT_GATES
     nodes_made_up: bool = False  # from what slices say, without labels and taints
     passed_over: Mapping[str, int] = field(default_factory=dict)  # how many, by kind
@@ -89,17 +91,24 @@ class Snapshot:
         now: Time,
         namespace: str = DEFAULT_NAMESPACE,
         standard_input: BinaryIO | None = None,
+        origin: Origin = Origin.DUMP,
     ) -> Snapshot:
         """What these files show. Raises Unreadable, or CommandError if they hold no object.
 
         `namespace` is where objects go that name none, and `now` what a time becomes that is left
-        open.
+        open. `origin` is how messages call the whole.
         """
         contents = read_contents(
-            paths, gates, now=now, namespace=namespace, standard_input=standard_input
+            paths,
+            gates,
+            now=now,
+            namespace=namespace,
+            standard_input=standard_input,
+            origin=origin,
         )
         slices = tuple(contents.of(ResourceSlice).values())
-        fleet = Fleet.of({name.name: node for name, node in contents.of(Node).items()}, slices)
+        nodes = {name.name: node for name, node in contents.of(Node).items()}
+        fleet = Fleet.of(nodes, slices, origin)
         return cls(
             nodes=MappingProxyType(fleet.nodes),
             slices=slices,
@@ -110,6 +119,7 @@ class Snapshot:
             templates=MappingProxyType(contents.of(ResourceClaimTemplate)),
             pods=MappingProxyType(contents.of(Pod)),
             taint_rules=tuple(contents.of(DeviceTaintRule).values()),
+            origin=origin,
             gates=gates,
             nodes_made_up=fleet.made_up,
             passed_over=MappingProxyType(contents.passed_over),
