@@ -14,6 +14,7 @@ from dray.api.core import Container, Event, Node, Pod, PodSpec, ResourceFieldSel
 from dray.api.core.parts import DownwardAPIVolumeFile, DownwardAPIVolumeSource, Volume
 from dray.api.meta import ObjectMeta
 from dray.api.quantity import Quantity
+from dray.api.resource import ResourceSlice
 from dray.errors import ConfigurationError
 from dray.proto.dra_v1_pb2 import NodePrepareResourcesResponse
 from tests.unit.agent.hosts import DRIVER, NODE, Host, health_of
@@ -107,6 +108,29 @@ def test_pods_that_are_held_wait_for_their_drivers() -> None:
             pod = await host.until("web", is_running)
             told = [condition.type for condition in pod.status.conditions]
             assert "dray.dev/DevicesPrepared" not in told, "nothing failed first"
+
+    run(scenario())
+
+
+def test_a_node_that_somebody_deletes_comes_back_with_its_slices_and_pods() -> None:
+    async def scenario() -> None:
+        async with Host() as host, host.node():
+            client = host.cluster.client
+            await host.add("web", "gpu-0")
+            await host.pass_time(5.0, steps=20)
+            before = await host.until("web", is_healthy)
+            old = await client.get(Node, NODE)
+            await client.delete(Node, NODE)
+            for one in (await client.list(ResourceSlice)).items:  # as their garbage is collected
+                await client.delete(ResourceSlice, one.metadata.name)
+            await host.pass_time(20.0, steps=80)
+            new = await client.get(Node, NODE)
+            assert new.metadata.uid != old.metadata.uid
+            slices = (await client.list(ResourceSlice)).items
+            owners = {owner.uid for one in slices for owner in one.metadata.owner_references}
+            assert owners == {new.metadata.uid}
+            after = await client.get(Pod, "web", namespace="default")
+            assert after.status.container_statuses == before.status.container_statuses
 
     run(scenario())
 
