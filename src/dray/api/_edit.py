@@ -7,6 +7,7 @@ very object comes back, so "did anything change" is an identity test and costs n
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from operator import is_
 from typing import Any, TypeVar
 
 from dray.api.wire import Struct, replace
@@ -19,15 +20,18 @@ T = TypeVar("T")
 
 def edit(struct: S, **fields: Any) -> S:
     """The struct with these fields, or the struct itself if it has them already."""
-    changes = {name: value for name, value in fields.items() if getattr(struct, name) is not value}
-    return replace(struct, **changes) if changes else struct
+    for name, value in fields.items():
+        if getattr(struct, name) is not value:
+            return replace(struct, **fields)
+    return struct
 
 
 def edit_items(items: tuple[T, ...], change: Callable[[T], T]) -> tuple[T, ...]:
     """Every item changed, or the tuple itself if each came back as it was."""
-    changed = tuple(change(item) for item in items)
-    same = all(new is old for new, old in zip(changed, items, strict=True))
-    return items if same else changed
+    if not items:
+        return items
+    changed = tuple(map(change, items))
+    return items if all(map(is_, changed, items)) else changed
 
 
 def edit_values(members: Mapping[str, T], change: Callable[[T], T]) -> Mapping[str, T]:

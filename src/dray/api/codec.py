@@ -339,7 +339,9 @@ class _UnknownFieldsMet(DrayError):
 
 
 def _write(value: Any) -> Any:
-    if type(value) is Quantity or isinstance(value, Time):
+    if isinstance(value, Time):
+        return value.text
+    if type(value) is Quantity:
         return str(value)
     if isinstance(value, UnknownFields):
         raise _UnknownFieldsMet

@@ -164,11 +164,11 @@ _blanks: Final[dict[type[msgspec.Struct], Any]] = {}
 class Time:
     """An instant in UTC, whole seconds: finer input is cut off, as upstream's encoder does."""
 
-    __slots__ = ("_text", "instant")
+    __slots__ = ("instant", "text")
 
     instant: datetime
     rule: ClassVar[str] = "must be a time in RFC 3339 form, like 2026-01-31T12:00:00Z"
-    _text: str
+    text: str  # as it is written on the wire
 
     def __init__(self, instant: datetime) -> None:
         if instant.tzinfo is None:
@@ -176,7 +176,7 @@ class Time:
         if instant.tzinfo is not UTC:
             instant = instant.astimezone(UTC)
         object.__setattr__(self, "instant", self._cut(instant))
-        object.__setattr__(self, "_text", self._write(instant))
+        object.__setattr__(self, "text", self._write(instant))
 
     # A slice's devices mostly share a handful of taint times, and lists repeat creation times.
     # Only what parses is kept, so no entry is longer than a time.
@@ -197,7 +197,7 @@ class Time:
         raise AttributeError(f"{type(self).__name__} is immutable")
 
     def __str__(self) -> str:
-        return self._text
+        return self.text
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self)!r})"

@@ -62,7 +62,7 @@ def after_create(call: Call, obj: Any, options: WriteOptions, now: Time) -> Any:
         fields = _fields_of_new(obj, manager, call.model, call.resource.version)
     except Untypable:
         return obj
-    return _with_entries(obj, manager.after_create(fields, options.manager, str(now)))
+    return _with_entries(obj, manager.after_create(fields, options.manager, now.text))
 
 
 def after_update(
@@ -80,7 +80,7 @@ def after_update(
     owners = _owners(known, sets) if told_nothing else {}
     if not owners:
         live, wanted = _document(call, before, sets), _document(call, after, sets)
-        entries = manager.after_update(live, wanted, options.manager, str(now))
+        entries = manager.after_update(live, wanted, options.manager, now.text)
         return _with_entries(new, entries, sets)
     managed = {identity: owned for identity, (owned, _entry) in owners.items()}
     try:
@@ -89,7 +89,7 @@ def after_update(
             _bare_document(call, after),
             managed,
             options.manager,
-            str(now),
+            now.text,
         )
     except Untypable:
         return _owned_as(new, known)
@@ -170,7 +170,7 @@ def _owners(entries: tuple[ManagedFieldsEntry, ...], sets: _FieldSets) -> _Owner
             return {}
         applied = operation == APPLY
         identity = Identity(entry.manager, operation, "" if applied else version, entry.subresource)
-        time = None if entry.time is None else str(entry.time)
+        time = None if entry.time is None else entry.time.text
         owned = Owned(sets.read(fields) or {}, version, applied, time, in_order=True)
         found[identity] = (owned, entry)
     return found
@@ -237,7 +237,7 @@ def applied_document(
     live = None if old is None else call.model.document(old, call.resource.version)
     manager = _manager(call, call.route.subresource)
     try:
-        return manager.apply(live, applied, options.manager, str(now), force=options.force)
+        return manager.apply(live, applied, options.manager, now.text, force=options.force)
     except APIError as error:
         if error.code != _NO_BETTER_WORD:
             raise
@@ -252,7 +252,7 @@ def owned_by_creator(
     group, _, version = obj.api_version.rpartition("/")
     schema = schema_of(group, version, obj.kind)
     manager = FieldManager(schema, obj.api_version, obj.kind, subresource=subresource)
-    entries = manager.after_update(None, to_builtins(obj), options.manager, str(now))
+    entries = manager.after_update(None, to_builtins(obj), options.manager, now.text)
     return _with_entries(obj, entries)
 
 

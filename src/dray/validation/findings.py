@@ -124,7 +124,7 @@ class Findings:
 
     def errors(self) -> list[FieldError]:
         """What was found, for kinds without declared rules."""
-        return [finding.error for finding in self._found]
+        return [finding.error for finding in self._found] if self._found else []
 
 
 def merge(
