@@ -186,9 +186,17 @@ async def test_a_device_of_a_pod_deleted_by_force_is_not_given_to_the_next_too_e
     stage: Stage,
 ) -> None:
     await stage.run_pod("one", annotations={"simulation.dray.dev/stop-after": "1s"})
-    await stage.add_claim("two")
     stage.mark()
     await stage.delete_pod("one", grace_seconds=0)
+    # As the controller does: to the API, nobody uses the claim any more.
+    await stage.cluster.client.patch(
+        ResourceClaim,
+        "one",
+        {"status": {"allocation": None, "reservedFor": None}},
+        namespace="default",
+        subresource="status",
+    )
+    await stage.add_claim("two")
     await stage.add_pod("two", "two")
     await stage.expect(0, lambda: not stage.seen.read("pod one", "exists"))
     await stage.until(lambda: stage.shows("pod two", "phase", "Running"), seconds_max=5)
