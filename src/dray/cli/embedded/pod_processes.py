@@ -17,7 +17,7 @@ from dray.agent.pods.collaborators import WARNING
 from dray.agent.pods.hooks import Hooks
 from dray.agent.pods.pod_state import Look, PodState
 from dray.agent.pods.stopping import MINIMUM_GRACE_SECONDS, Stopper, grace_of
-from dray.agent.runtimes.runtime import Container, PodIdentity, Runtime
+from dray.agent.runtimes.runtime import Container, ContainerState, PodIdentity, Runtime
 from dray.api.core import Pod
 from dray.api.meta import Object
 from dray.clock import Clock, within
@@ -55,17 +55,22 @@ async def end_containers(
     hooks = Hooks(Checker(runtime, clock=clock), clock=clock)
     stopper = Stopper(runtime, hooks, _Unwritten(), clock=clock)
     containers: list[Container] = []
+    starting: list[Container] = []
     ends: list[Awaitable[None]] = []
     for identity in look.pods:
         pod, state = known.get(identity.uid), look.state(identity.uid)
-        if not state.running or (pod is None and not others):
+        if pod is None and not others:
             continue
         containers += state.running
-        if pod is not None:
+        if pod is not None and state.running:
             ends.append(_end_pod(stopper, pod, identity, state, clock))
         else:
             ends += (_end(runtime, one, GRACE_SECONDS_MAX, clock) for one in state.running)
-    if not containers:
+        # One that was about to run when its agent ended may do so yet.
+        made = [one for one in state.containers if one.state is ContainerState.CREATED]
+        ends += (_end(runtime, one, MINIMUM_GRACE_SECONDS, clock) for one in made)
+        starting += made
+    if not ends:
         return 0
     stopping = asyncio.gather(*ends)
     hurried = asyncio.ensure_future((hurry or asyncio.Event()).wait())
@@ -74,7 +79,8 @@ async def end_containers(
         if not stopping.done():
             stopping.cancel()
             await asyncio.wait((stopping,))
-            await asyncio.gather(*(_end(runtime, one, 0.0, clock) for one in containers))
+            every = (*containers, *starting)
+            await asyncio.gather(*(_end(runtime, one, 0.0, clock) for one in every))
     finally:
         hurried.cancel()
     return len(containers)

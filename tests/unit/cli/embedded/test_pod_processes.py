@@ -22,7 +22,10 @@ from dray.api.core import Container, Pod, PodSpec
 from dray.api.core.parts import Lifecycle, LifecycleHandler, SleepAction
 from dray.api.meta import ObjectMeta
 from dray.cli.embedded.pod_processes import GRACE_SECONDS_MAX, KILL_SECONDS, end_containers
+from dray.clock import SystemClock
 from dray.testing import FakeClock
+from dray.testing.runtime_suite import POD
+from tests.unit.agent.runtimes.process.hosts import host
 
 
 class Stubborn(MemoryRuntime):
@@ -91,6 +94,24 @@ def test_containers_end_within_their_grace(pods: Sequence[Pod], used: list[float
         assert await end_containers(runtime, pods, FakeClock()) == 0
 
     run(scenario())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("known", [True, False], ids=["known-pod", "unknown-pod"])
+def test_a_container_that_is_about_to_run_is_ended_too(known: bool) -> None:
+    async def scenario() -> None:
+        async with host() as here:
+            made = await here.create("sleep", "1000")
+            leaving = asyncio.ensure_future(here.runtime.start_container(made))
+            await asyncio.sleep(0)
+            leaving.cancel()  # as an agent that is ended; its container starts all the same
+            await asyncio.wait((leaving,))
+            pods = [pod(POD.uid, 1)] if known else []
+            await end_containers(here.runtime, pods, SystemClock())
+            (left,) = await here.runtime.list_containers()
+            assert left.state is ContainerState.EXITED
+
+    asyncio.run(asyncio.wait_for(scenario(), 60))
 
 
 def test_hooks_run_before_their_containers_end() -> None:
