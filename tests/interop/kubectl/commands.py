@@ -150,6 +150,36 @@ spec:
         exactly:
           deviceClassName: gpu.example.com
 """,
+    "daemonset.yaml": """\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata:
+  name: agent
+spec:
+  selector:
+    matchLabels: {app: agent}
+  template:
+    metadata:
+      labels: {app: agent}
+    spec:
+      containers:
+      - name: main
+        image: registry.example/agent:1.0
+---
+apiVersion: apps/v1
+kind: ControllerRevision
+metadata:
+  name: agent-abc
+  labels: {app: agent}
+  ownerReferences:
+  - apiVersion: apps/v1
+    kind: DaemonSet
+    name: agent
+    uid: 00000000-0000-0000-0000-000000000001
+    controller: true
+data: {spec: {template: {$patch: replace, spec: {hostNetwork: true}}}}
+revision: 4
+""",
     "node.yaml": """\
 apiVersion: v1
 kind: Node
@@ -379,6 +409,17 @@ COMMANDS = (
     Command("rollout undo deploy/front"),
     Command("describe deploy front"),
     Command("create deployment other --image=registry.example/other:1.0 --replicas=2"),
+    Command("create -f {dir}/daemonset.yaml"),
+    Command("get ds,controllerrevisions"),
+    Command("get controllerrevision agent-abc -o jsonpath={.data}"),
+    Command("describe controllerrevision agent-abc"),
+    Command("""patch controllerrevision agent-abc -p '{"revision":5}'"""),
+    Command("""patch controllerrevision agent-abc -p '{"data":{"which":1}}' --type=merge"""),
+    # Nobody keeps the history here, and the one revision is somebody else's.
+    Command("rollout history ds/agent"),
+    Command("rollout undo ds/agent"),
+    Command("rollout undo ds/agent --to-revision=4"),
+    Command("delete controllerrevision agent-abc"),
     Command("create job once --image=registry.example/once:1.0 -- echo hello"),
     Command("get jobs"),
     Command("describe job once"),
@@ -438,6 +479,7 @@ COMMANDS = (
     Command("explain pods.spec.containers.resources", shown="fields"),
     Command("explain resourceslices.spec.devices --recursive", shown="fields"),
     Command("explain deployments.spec.strategy", shown="fields"),
+    Command("explain controllerrevisions", shown="fields"),
     Command("explain nothing"),
     Command("explain pods.nothing"),
     # The end
