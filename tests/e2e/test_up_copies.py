@@ -1,8 +1,8 @@
 """Schedulers and controllers of which more than one is started: one schedules at a time.
 
 Beside a whole cluster, a second scheduler waits, or refuses to work without a lease; second
-controllers that work without one do no harm. Of copies that elect, the next goes on where one that
-was killed stopped.
+controllers that work without one do no harm. Nor does a scheduler of another name, though it gives
+away the same devices. Of copies that elect, the next goes on where one that was killed stopped.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from typing import Any
 import pytest
 
 from dray.api.coordination import Lease
-from dray.api.core import Namespace, Pod
+from dray.api.core import Event, Namespace, Pod
 from dray.api.meta import ObjectMeta
 from dray.api.resource import ResourceClaim
+from dray.api.wire import replace
 from dray.cli.errors import EXIT_UNREADABLE
 from dray.client import Client, connect, load_kubeconfig
 from dray.clock import SystemClock
@@ -80,6 +81,76 @@ async def beside_a_cluster(folder: Path) -> None:
         assert await holder(machine.client, "kube-scheduler") == "dray-up"
         for member in (waiting, second):
             assert await member.terminate() == 0
+
+
+# Beside a scheduler ----------------------------------------------------------------------------
+
+RIVAL = "rival"
+RIVAL_NODES = 3
+
+# How many claims of a shape fit on a node, whatever the others are.
+FITTING = {"one": 4, "part": 7, "large-share": 2}
+
+RIVAL_FLEET = f"""
+models:
+  plain: {{attributes: {{productName: plain}}}}
+  cut:
+    attributes: {{productName: cut}}
+    capacity: {{memory: 80Gi}}
+    partitions:
+      counters: {{memory: 80Gi, slices: 7}}
+      profiles:
+      - {{name: 1g, count: 14, capacity: {{memory: 10Gi}}, consumes: {{memory: 10Gi, slices: 1}}}}
+  shared:
+    attributes: {{productName: shared, shared: true}}
+    capacity: {{memory: {{value: 40Gi, minimum: 1Gi, step: 1Gi, default: 10Gi}}}}
+    shared: true
+nodes:
+- name: sim
+  count: {RIVAL_NODES}
+  runtime: memory
+  devices:
+  - {{model: plain, count: 4, name: gpu}}
+  - {{model: cut, count: 1, name: big}}
+  - {{model: shared, count: 1, name: shared}}
+"""
+
+
+def test_schedulers_of_different_names_give_no_device_away_twice() -> None:
+    in_folder(beside_a_scheduler)
+
+
+async def beside_a_scheduler(folder: Path) -> None:
+    async with UpMachine(folder, fleet=RIVAL_FLEET) as machine, AsyncExitStack() as stack:
+        client = machine.client
+        words = ["--kubeconfig", str(machine.kubeconfig), "--scheduler-name", RIVAL]
+        rival = await started(stack, folder, "rival", "scheduler", *words)
+        await at_work(rival)
+        await client.create(Namespace(metadata=ObjectMeta(name=NAMESPACE)))
+        await client.create(device_class())
+        for shape in FITTING:
+            await client.create(template(shape))
+        shapes = [shape for shape, count in FITTING.items() for _ in range(count * RIVAL_NODES)]
+        for turn in range(2):
+            pods = [
+                pod(f"pod-{turn}-{number}", str(folder), shapes=[shape])
+                for number, shape in enumerate(shapes)
+            ]
+            pods[::2] = [
+                replace(one, spec=replace(one.spec, scheduler_name=RIVAL)) for one in pods[::2]
+            ]
+            began = SystemClock().monotonic()
+            await asyncio.gather(*(client.create(one) for one in pods))
+            for one in pods:
+                await until_running(client, one.metadata.name)
+            took = SystemClock().monotonic() - began
+            assert not given_twice(await view(client))
+            told = (await client.list(Event, namespace=NAMESPACE)).items
+            quarrels = [each for each in told if "resourceclaims.resource.k8s.io" in each.message]
+            say(f"{len(pods)} pods run after {took:.1f} s; {len(quarrels)} quarrels so far")
+            await client.delete_collection(Pod, namespace=NAMESPACE)
+        await until_claims(client, 0)
+        assert await rival.terminate() == 0
 
 
 # In turns --------------------------------------------------------------------------------------
@@ -153,13 +224,17 @@ async def until_running(client: Client, name: str) -> None:
 
 async def until_claims(client: Client, count: int) -> None:
     """Return once there are so many: what the pod had that is gone is the last to go."""
-    names = {
-        one.metadata.name for one in (await client.list(ResourceClaim, namespace=NAMESPACE)).items
-    }
+    found = await client.list(ResourceClaim, namespace=NAMESPACE)
+    names = {one.metadata.name for one in found.items}
     if len(names) == count:
         return
     async with asyncio.timeout(TAKEOVER_SECONDS):
-        async for event in client.watch(ResourceClaim, namespace=NAMESPACE):
+        async for event in client.watch(
+            ResourceClaim,
+            namespace=NAMESPACE,
+            resource_version=found.resource_version,
+            bookmarks=False,
+        ):
             (names.discard if event.type.value == "DELETED" else names.add)(
                 event.object.metadata.name
             )
