@@ -175,11 +175,11 @@ class KubeletAPI:
         self, request: Request, kind: str, namespace: str, name: str, wanted: str
     ) -> Answer:
         pod = self._pod(namespace, name)
-        config = _session_config(request, kind)
-        protocol = choose_protocol(_offered(request))
         containers = await self._containers(pod, wanted)
         if not containers:
             raise NotFound(f"container not found ({quote(wanted)})")
+        config = _session_config(request, kind)
+        protocol = choose_protocol(_offered(request))
 
         # Opened once somebody is there to close it; what goes wrong is told on its own channel.
         async def serve(socket: WebSocket) -> None:

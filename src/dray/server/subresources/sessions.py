@@ -41,7 +41,12 @@ def session_verb(kind: str, nodes: Nodes) -> Callable[[Call], Coroutine[Any, Any
         node = node_of_pod(call, pod)
         _admit(call, pod)
         headers = call.request.headers
-        if headers.get("upgrade", "").lower() != "websocket":
+        upgrade = headers.get("upgrade", "").lower()
+        if upgrade != "websocket":
+            if upgrade.startswith("spdy/"):
+                # What clients try when a websocket was refused, to tell what they hear last: so the
+                # node may say again why. Asked plainly, it runs nothing.
+                (await nodes.read(node, path)).close()
             raise BadRequest("Upgrade request required")
         offered = headers.get("sec-websocket-protocol", "").split(",")
         protocols = [name.strip() for name in offered if name.strip()]

@@ -139,6 +139,7 @@ def test_the_previous_log_is_that_of_the_attempt_before() -> None:
         ("/exec/default/p/speaker", 400, "at least 1 command"),
         ("/exec/default/p/speaker?command=ls", 400, "at least 1 of stdin, stdout, stderr"),
         ("/exec/default/p/speaker?command=ls&output=1", 400, "Upgrade request required"),
+        ("/exec/default/p/c?command=ls&output=1", 404, 'container not found ("c")'),
         ("/portForward/default/p", 400, 'query parameter "port" is required'),
         ("/portForward/default/p?port=x", 400, 'invalid port "x"'),
         ("/anything", 404, "404 page not found"),

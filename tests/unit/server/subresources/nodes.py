@@ -35,7 +35,11 @@ class FakePieces:
 class FakeNodes:
     """Remembers what nodes were asked for."""
 
-    def __init__(self, pieces: FakePieces | None = None) -> None:
+    def __init__(
+        self, pieces: FakePieces | None = None, *, refusal: APIError | None = None
+    ) -> None:
+        """`refusal` is what nodes have against being read."""
+        self._refusal = refusal
         self.pieces = pieces or FakePieces()
         self.asked: list[tuple[str, str]] = []
         self.protocols: list[str] = []
@@ -43,6 +47,8 @@ class FakeNodes:
 
     async def read(self, node: Node, path: NodePath) -> FakePieces:
         self.asked.append((node.metadata.name, path.target))
+        if self._refusal is not None:
+            raise self._refusal
         return self.pieces
 
     async def session(

@@ -11,6 +11,7 @@ from tests.unit.server.kubelets import FakeSocket
 from tests.unit.server.subresources.nodes import FakeNodes, placed_pod
 
 WEBSOCKET = {"upgrade": "websocket", "sec-websocket-protocol": "v5.channel.k8s.io"}
+SPDY = {"upgrade": "SPDY/3.1"}
 
 
 async def session(
@@ -87,17 +88,26 @@ async def test_a_session_that_makes_no_sense_is_refused(
         await session(api, FakeNodes(), query, kind)
 
 
-@pytest.mark.parametrize("headers", [{}, {"upgrade": "SPDY/3.1"}], ids=["none", "spdy"])
+@pytest.mark.parametrize("headers", [{}, SPDY], ids=["none", "spdy"])
 @served()
 async def test_a_session_is_a_websocket(api: Api, headers: dict[str, str]) -> None:
     await placed_pod(api)
     nodes = FakeNodes()
     with pytest.raises(BadRequest, match="Upgrade request required"):
         await session(api, nodes, "?command=ls&stdout=1", headers=headers)
-    assert nodes.asked == []
+    assert nodes.joined == []
+    assert nodes.pieces.closed is bool(headers), "a node that has nothing against it is left alone"
 
 
-@pytest.mark.parametrize("headers", [WEBSOCKET, {"upgrade": "SPDY/3.1"}], ids=["ws", "spdy"])
+@served()
+async def test_why_a_node_refuses_a_session_is_told_to_who_tries_the_older_way(api: Api) -> None:
+    await placed_pod(api)
+    nodes = FakeNodes(refusal=NotFound('container not found ("a")'))
+    with pytest.raises(NotFound, match="container not found"):
+        await session(api, nodes, "?command=ls&stdout=1", headers=SPDY)
+
+
+@pytest.mark.parametrize("headers", [WEBSOCKET, SPDY], ids=["ws", "spdy"])
 @pytest.mark.parametrize("kind", ["exec", "attach", "portForward"])
 @served()
 async def test_a_simulated_node_is_named_whatever_a_client_tries(
