@@ -297,6 +297,25 @@ def test_devices_that_another_claim_got_first_are_waited_for() -> None:
     run(scenario())
 
 
+def test_extended_resources_that_another_claim_got_first_are_looked_for_elsewhere() -> None:
+    async def scenario() -> None:
+        async with SchedulerStage() as stage:
+            await stage.add_class(extended_resource_name="example.com/gpu")
+            await stage.add_node("node-1", devices=2)
+            await stage.add_claim("other")
+            with stage.traffic.behind("resourceclaims"):
+                await allocate(stage, "other", "gpu-0")
+                await stage.add_pod("train", resources={"example.com/gpu": "1"})
+                assert "already allocated to claim default/other" in await stage.why_not("train")
+                assert [claim.metadata.name for claim in await stage.claims()] == ["other"]
+            await stage.pass_time(11, steps=11)
+            assert await stage.node_of("train") == "node-1"
+            assert await stage.devices_in_use() == [("node-1", "gpu-0"), ("node-1", "gpu-1")]
+            assert len(await stage.claims()) == 2
+
+    run(scenario())
+
+
 async def allocate(stage: SchedulerStage, name: str, *devices: str) -> None:
     """Give a claim devices of the first node, as another scheduler would, or take them back."""
     given = [
