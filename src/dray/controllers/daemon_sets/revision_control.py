@@ -24,9 +24,9 @@ from dray.controllers.daemon_sets.history import (
 )
 from dray.controllers.expectations import Expectations
 from dray.controllers.ownership import Dependents, controller_of, is_controlled_by, selector_of
-from dray.controllers.pod_control import PodControl
+from dray.controllers.pod_control import EVENT_WARNING, PodControl, is_namespace_going
 from dray.controllers.reconciler import Context, Key
-from dray.errors import AlreadyExists, NotFound
+from dray.errors import AlreadyExists, APIError, NotFound
 
 __all__ = ["RevisionControl"]
 
@@ -38,6 +38,7 @@ class RevisionControl:
         self, context: Context, pods: PodControl, daemon_sets: Expectations[DaemonSet]
     ) -> None:
         self._client = context.client
+        self._events = context.events
         self._pods = pods.expectations
         self._daemon_sets = daemon_sets
         self.view: Final = context.informers.of(ControllerRevision)
@@ -89,6 +90,12 @@ class RevisionControl:
             made = await self._client.create(wanted)
         except AlreadyExists:
             made = await self._existing(daemon_set, wanted)
+        except APIError as error:
+            if not is_namespace_going(error):
+                # Upstream tells nobody, and the rollout does not begin: a quota may be used up.
+                message = f'Error creating revision "{wanted.metadata.name}": {error}'
+                self._events.record(daemon_set, EVENT_WARNING, "FailedCreate", message)
+            raise
         if made is not None:
             self.expectations.created(Key.of(daemon_set), made)
         return made

@@ -12,9 +12,10 @@ from dray.api.apps import (
     DaemonSetSpec,
     DaemonSetUpdateStrategy,
 )
-from dray.api.core import Node, Pod
+from dray.api.core import Node, Pod, ResourceQuota, ResourceQuotaSpec
 from dray.api.defaults import default
 from dray.api.meta import ObjectMeta
+from dray.api.quantity import Quantity
 from dray.api.wire import Time, replace
 from dray.client import PatchType
 from dray.controllers.daemon_sets.history import hash_of, make_revision, patch_of
@@ -23,6 +24,7 @@ from tests.unit.controllers.stage import Stage
 from tests.unit.controllers.workloads import (
     NAMESPACE,
     LateStage,
+    events_of,
     make_ready,
     make_template,
     on_stage,
@@ -195,6 +197,27 @@ async def test_the_revision_of_a_former_daemon_set_is_not_taken_from_it(stage: S
     own = [each for each in await revisions_of(stage) if is_controlled_by(each, made)]
     assert [(each.revision, each.data) for each in own] == [(1, left.data)]
     assert marks(await pods_of(stage)) == [hash_of(own[0])] != [hash_of(left)]
+
+
+@on_stage(NAME, "resourcequota-controller")
+async def test_a_revision_that_is_refused_is_told_of_and_pods_stay(stage: Stage) -> None:
+    hard = {"count/controllerrevisions.apps": Quantity.parse("1")}
+    quota = ResourceQuota(metadata=ObjectMeta(name="few", namespace=NAMESPACE))
+    await stage.client.create(replace(quota, spec=ResourceQuotaSpec(hard=hard)))
+    await stage.settle()
+    await begin(stage)
+    pods = await pods_of(stage)
+    await set_image(stage, 2)
+    ((_, message),) = [
+        told for told in await events_of(stage, "agent") if told[0] == "FailedCreate"
+    ]
+    assert message.startswith('Error creating revision "agent-')
+    assert "exceeded quota: few" in message
+    assert (await images_of(stage), await pods_of(stage)) == ([(1, "1")], pods)
+    await stage.client.delete(ResourceQuota, "few", namespace=NAMESPACE)
+    await stage.pass_time(10, steps=10)
+    await get_ready(stage)
+    assert await images_of(stage) == [(1, "1"), (2, "2")]
 
 
 @on_stage(NAME, "garbage-collector-controller")
