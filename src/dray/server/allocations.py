@@ -29,7 +29,12 @@ import msgspec
 from dray.api.quantity import Quantity
 from dray.api.resource import AllocationResult, ResourceClaim
 from dray.errors import CAUSE_DEVICES_TAKEN, Cause
-from dray.server.published_pools import PoolID, PublishedPool, PublishedPools
+from dray.server.published_pools import (
+    PoolID,
+    PublishedDevice,
+    PublishedPool,
+    PublishedPools,
+)
 from dray.server.refusals import conflict
 from dray.server.registry import prefix_of
 from dray.server.resources import Resource
@@ -225,16 +230,17 @@ class Allocations:
     ) -> _Problem | None:
         """Whether devices draw more from counters than others left in them."""
         devices = published.devices
-        in_use = self._devices.get(pool, _NONE).keys() - wanted
+        in_use = self._devices.get(pool, _NONE)
         ours: dict[str, list[Mapping[str, Quantity]]] = {}
-        for name in sorted(wanted & devices.keys()):
-            for counter_set, draws in devices[name].draws.items():
+        for name in sorted(wanted):
+            device = devices.get(name, _UNPUBLISHED)
+            for counter_set, draws in device.draws.items():
                 ours.setdefault(counter_set, []).append(draws)
         for counter_set, drawn in ours.items():
             theirs = [
                 devices[name].draws[counter_set]
-                for name in published.drawers[counter_set] & in_use
-                if self._others(key, pool, name)
+                for name in published.drawers[counter_set]
+                if name in in_use and name not in wanted and self._others(key, pool, name)
             ]
             limits = published.counters.get(counter_set, {})
             for counter in dict.fromkeys([each for draws in drawn for each in draws]):
@@ -274,6 +280,7 @@ class _Problem(NamedTuple):
 
 _NOTHING: Final[AbstractContextManager[None]] = nullcontext()
 _NONE: Final[Mapping[str, tuple[_Use, ...]]] = {}
+_UNPUBLISHED: Final = PublishedDevice()
 
 
 class _Tentative:
