@@ -20,14 +20,24 @@ from dray.api.meta import ObjectMeta
 from dray.controllers.ownership import controller_reference
 from dray.controllers.template_hash import hashed_name, template_hash
 
-__all__ = ["History", "hash_of", "history_of", "holds", "make_revision", "patch_of", "surplus"]
+__all__ = [
+    "History",
+    "hash_of",
+    "history_of",
+    "holds",
+    "is_going",
+    "make_revision",
+    "patch_of",
+    "surplus",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class History:
     """The revisions of one daemon set."""
 
-    # Of the template of now, the highest number first: more than one only after a mishap.
+    # Of the template of now, the highest number first, and last what is on its way out: more than
+    # one only after a mishap.
     current: Sequence[ControllerRevision]
     # Of former templates, the lowest number first.
     old: Sequence[ControllerRevision]
@@ -42,8 +52,14 @@ def history_of(daemon_set: DaemonSet, revisions: Iterable[ControllerRevision]) -
     """Revisions told apart."""
     patch = patch_of(daemon_set)
     ordered = sorted(revisions, key=lambda each: (each.revision, each.metadata.name))
-    current = [each for each in ordered if holds(each, patch)]
-    return History(current[::-1], [each for each in ordered if each not in current])
+    current = [each for each in reversed(ordered) if holds(each, patch)]
+    old = [each for each in ordered if each not in current]
+    return History(sorted(current, key=is_going), old)
+
+
+def is_going(revision: ControllerRevision) -> bool:
+    """Whether it is deleted and only held by somebody."""
+    return revision.metadata.deletion_timestamp is not None
 
 
 def holds(revision: ControllerRevision, patch: Raw) -> bool:
@@ -89,7 +105,7 @@ def surplus(
     """The oldest of what is beyond a limit, but for what pods are still of."""
     if limit is None:
         return ()
-    staying = [each for each in history.old if each.metadata.deletion_timestamp is None]
+    staying = [each for each in history.old if not is_going(each)]
     count = max(0, len(staying) - limit)
     live = {pod.metadata.labels.get(LABEL_CONTROLLER_REVISION_HASH, "") for pod in pods}
     return [each for each in staying if hash_of(each) not in live][:count]

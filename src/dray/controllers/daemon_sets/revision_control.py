@@ -18,6 +18,7 @@ from dray.controllers.daemon_sets.history import (
     hash_of,
     history_of,
     holds,
+    is_going,
     make_revision,
     patch_of,
     surplus,
@@ -56,8 +57,7 @@ class RevisionControl:
             made = await self._make(daemon_set, history.number)
             return None if made is None else History([made], history.old)
         current, *others = history.current
-        if others:
-            await self._merge(daemon_set, current, others, pods)
+        if await self._merge(daemon_set, current, others, pods):
             return None
         if current.revision < history.number:
             current = await self._update(daemon_set, replace(current, revision=history.number))
@@ -124,19 +124,23 @@ class RevisionControl:
         current: ControllerRevision,
         others: Sequence[ControllerRevision],
         pods: Sequence[Pod],
-    ) -> None:
-        """Have one revision in the place of several that are equal.
+    ) -> bool:
+        """Have one revision in the place of several that are equal; whether there was any need.
 
         Upstream gives its hash to all pods. Those of former templates would count as new then, and
         stay; test_of_equal_revisions_one_stays_and_takes_over_the_pods_of_the_others says they do
         not.
         """
-        mark, given_up = hash_of(current), {hash_of(each) for each in others}
+        mark = hash_of(current)
+        given_up = {hash_of(each) for each in others} - {mark}
+        relabelled = [
+            pod
+            for pod in pods
+            if pod.metadata.labels.get(LABEL_CONTROLLER_REVISION_HASH) in given_up
+        ]
         patch = {"metadata": {"labels": {LABEL_CONTROLLER_REVISION_HASH: mark}}}
-        for pod in pods:
+        for pod in relabelled:
             metadata = pod.metadata
-            if metadata.labels.get(LABEL_CONTROLLER_REVISION_HASH) not in given_up - {mark}:
-                continue
             try:
                 changed = await self._client.patch(
                     Pod,
@@ -148,8 +152,10 @@ class RevisionControl:
             except NotFound:
                 continue
             self._pods.changed(Key.of(daemon_set), changed)
-        for each in others:
+        deleted = [each for each in others if not is_going(each)]
+        for each in deleted:
             await self._delete(daemon_set, each)
+        return bool(relabelled or deleted)
 
     async def _update(
         self, daemon_set: DaemonSet, revision: ControllerRevision

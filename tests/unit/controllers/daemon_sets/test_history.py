@@ -99,6 +99,13 @@ def test_of_equal_revisions_the_one_of_the_highest_number_comes_first() -> None:
     assert history.number == 1
 
 
+def test_of_equal_revisions_one_that_is_on_its_way_out_comes_last() -> None:
+    going = kept(5, "x", "a")
+    going = replace(going, metadata=replace(going.metadata, deletion_timestamp=Time(NOW)))
+    history = history_of(of_image("x"), [going, kept(2, "x", "b")])
+    assert [each.metadata.name for each in history.current] == ["b", "a"]
+
+
 def test_what_is_beyond_the_limit_goes_the_oldest_first() -> None:
     history = History([kept(9)], [kept(number) for number in (1, 2, 3, 4)])
     assert numbers(surplus(history, 2, [])) == [1, 2]

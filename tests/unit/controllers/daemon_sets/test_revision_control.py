@@ -269,6 +269,24 @@ async def test_of_equal_revisions_one_stays_and_takes_over_the_pods_of_the_other
     assert list(found.values()) == ["twin"]
 
 
+@on_stage(NAME)
+async def test_an_equal_revision_that_somebody_holds_is_in_nobodys_way(stage: Stage) -> None:
+    await begin(stage)
+    (first,) = await revisions_of(stage)
+    labels = {**LABELS, LABEL_CONTROLLER_REVISION_HASH: "twin"}
+    metadata = ObjectMeta(
+        name="twin", namespace=NAMESPACE, labels=labels, finalizers=("example.com/held",)
+    )
+    await stage.client.create(ControllerRevision(metadata=metadata, data=first.data))
+    await stage.settle()
+    twin = await stage.client.get(ControllerRevision, "twin", namespace=NAMESPACE)
+    assert twin.metadata.deletion_timestamp is not None
+    await set_image(stage, 2)
+    await set_image(stage, 1)
+    assert marks(await pods_of(stage)) == [hash_of(first)]
+    assert (await daemon_set_of(stage)).status.number_available == 1
+
+
 @on_stage(NAME, "garbage-collector-controller")
 async def test_revisions_go_with_their_daemon_set(stage: Stage) -> None:
     await begin(stage)
