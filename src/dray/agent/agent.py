@@ -19,7 +19,7 @@ from dray.agent.kubelet_api.api import KubeletAPI
 from dray.agent.metrics import AgentMetrics
 from dray.agent.node.calls import Backoff
 from dray.agent.node.description import NodeDescription, capacity_of
-from dray.agent.node.machine import Machine, read_machine
+from dray.agent.node.machine import SIMULATED, Machine, read_machine
 from dray.agent.node.registration import NodeKeeper
 from dray.agent.plugins.manager import PluginManager
 from dray.agent.plugins.plugin import Change, PluginChange, PluginService
@@ -147,7 +147,7 @@ class Agent:
 
     def _look_at_machine(self) -> Machine:
         settings = self.settings
-        machine = Machine() if settings.simulated else read_machine(settings.root)
+        machine = SIMULATED if settings.simulated else read_machine(settings.root)
         machine = replace(machine, hostname=settings.node_name)
         return replace(machine, addresses=settings.addresses or machine.addresses)
 

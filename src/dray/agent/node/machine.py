@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-__all__ = ["Machine", "read_machine"]
+__all__ = ["SIMULATED", "Machine", "read_machine"]
 
 # As Go calls them, and with Go the labels of nodes.
 _ARCHITECTURES: Final[Mapping[str, str]] = {
@@ -47,6 +47,17 @@ class Machine:
     os_image: str = ""
     operating_system: str = "linux"
     architecture: str = "amd64"
+
+
+# What a simulated node stands for: a machine with eight large GPUs, and room for what pods of such
+# ask for besides.
+SIMULATED: Final = Machine(
+    cpu_count=96,
+    memory_bytes=1024**4,
+    storage_bytes=4 * 1024**4,
+    os_image="simulated",
+    kernel_version="simulated",
+)
 
 
 def read_machine(storage: Path = Path("/"), *, root: Path = Path("/")) -> Machine:

@@ -4,7 +4,7 @@ import os
 from ipaddress import ip_address
 from pathlib import Path
 
-from dray.agent.node.machine import read_machine
+from dray.agent.node.machine import SIMULATED, read_machine
 
 
 def test_this_machine_has_what_a_node_must_have() -> None:
@@ -41,3 +41,9 @@ def test_what_is_missing_or_odd_is_left_empty(tmp_path: Path) -> None:
     machine = read_machine(tmp_path / "nowhere", root=tmp_path)
     assert (machine.memory_bytes, machine.storage_bytes) == (0, 0)
     assert (machine.machine_id, machine.os_image, machine.boot_id) == ("", "", "")
+
+
+def test_a_simulated_machine_has_room_for_pods_that_ask_for_more_than_devices() -> None:
+    assert SIMULATED.cpu_count >= 8
+    assert SIMULATED.memory_bytes >= 64 * 1024**3
+    assert SIMULATED.storage_bytes >= 64 * 1024**3
