@@ -50,7 +50,6 @@ from dray.api.resource import (
     DeviceSelector,
     ExactDeviceRequest,
     ResourceClaim,
-    ResourceClaimConsumerReference,
     ResourceClaimSpec,
     ResourceClaimStatus,
 )
@@ -59,6 +58,7 @@ from dray.client import Client, PatchType, connect, load_kubeconfig
 from dray.clock import SystemClock
 from dray.entropy import SystemEntropy
 from dray.http.loop import run as run_loop
+from dray.scheduler.giving import give
 from dray.store.sqlite import SQLiteStore
 from dray.testing.cluster import Cluster
 from tests.interop.dray_server import DrayServer
@@ -169,15 +169,8 @@ async def allocate_claim(client: Client, life: Life) -> None:
     result = DeviceRequestAllocationResult(
         request="gpu", driver="gpu.example.com", pool="node-1", device=f"gpu-{life.name}"
     )
-    status = ResourceClaimStatus(
-        allocation=AllocationResult(devices=DeviceAllocationResult(results=(result,))),
-        reserved_for=(
-            ResourceClaimConsumerReference(
-                resource="pods", name=life.name, uid=life.pod.metadata.uid
-            ),
-        ),
-    )
-    life.claim = await client.update_status(replace(life.claim, status=status))
+    allocation = AllocationResult(devices=DeviceAllocationResult(results=(result,)))
+    life.claim = await give(client, life.claim, allocation, life.pod)
 
 
 async def bind_pod(client: Client, life: Life) -> None:
