@@ -88,13 +88,13 @@ _SAID: Final = ("api_version", "kind")
 def _rest(document: bytes, spec: bytes, metadata: ObjectMeta) -> bytes:
     """The document without what is known to have no member twice.
 
-    What is taken out has a member, and so quotes that are not escaped: in a string, there is
-    nothing like it.
+    What is taken out begins with a brace, a quote and a letter. In a string the quote would be
+    escaped, and no letter follows one that ends a string: there is nothing like it elsewhere.
     """
     rest = document.replace(spec, b"null", 1)
     for entry in metadata.managed_fields:
         fields = b"" if entry.fields_v1 is None else bytes(entry.fields_v1)
-        if fields[:2] == b'{"' and len(fields) <= FIELDS_BYTES_MAX and not _repeats(fields):
+        if fields[:4] == b'{"f:' and len(fields) <= FIELDS_BYTES_MAX and not _repeats(fields):
             rest = rest.replace(fields, b"null", 1)
     return rest
 

@@ -16,6 +16,13 @@ from dray.api.spec_decoder import SPEC_BYTES_MAX, SpecDecoder
 PODS = SpecDecoder(Pod)
 SPEC = {"containers": [{"name": "main", "image": "i", "volumeMounts": [{"name": "v"}]}]}
 
+# Its fields are found a second time where one string ends and the next begins.
+LOOKALIKE = {
+    "name": "a",
+    "annotations": {"k{": ":{}}"},
+    "managedFields": [{"manager": "m", "fieldsV1": {":": {}}}],
+}
+
 OWNED = {"manager": "m", "fieldsType": "FieldsV1", "fieldsV1": {"f:spec": {"f:nodeName": {}}}}
 
 
@@ -36,6 +43,7 @@ def owning(fields: bytes) -> bytes:
         document(status={"phase": "Running"}),
         document(metadata={"name": "a", "labels": {"x": '":'}}),
         document(metadata={"name": "a", "managedFields": [OWNED, OWNED, {"manager": "m"}]}),
+        document(metadata=LOOKALIKE),
         b'{"spec":{"nodeName":"n1"},"metadata":{"name":"a"}}',
         b'{"metadata":{"annotations":{"x":"{}"}},"spec":{"hostNetwork":true}}',
     ],
