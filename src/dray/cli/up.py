@@ -10,6 +10,7 @@ import click
 
 from dray.cli.data_directory import data_directory_option
 from dray.cli.embedded.cluster import ClusterSettings, run_cluster
+from dray.cli.embedded.fleet_file import NODES_MAX
 from dray.cli.embedded.instance import Instance
 from dray.cli.embedded.kept_fleet import find_fleet
 from dray.cli.embedded.kept_options import NodeOptions, find_options
@@ -32,9 +33,6 @@ TALKATIVE: Final = ("dray.agent", "dray.controllers", "dray.scheduler", "dray.sd
 
 # Where containerd listens unless told otherwise.
 CRI_ENDPOINT: Final = "unix:///run/containerd/containerd.sock"
-
-# Agents in one process; see `embedded.fleet_file`.
-NODES_MAX: Final = 10_000
 
 
 @click.command(

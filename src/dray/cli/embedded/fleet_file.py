@@ -46,7 +46,14 @@ from dray.drivers.simulated.fleet import (
 from dray.drivers.yaml_errors import describe_yaml_error
 from dray.errors import ConfigurationError, ParseError, quote
 
-__all__ = ["FleetFile", "NodeGroup", "TaintEntry", "load_fleet_file", "read_fleet_file"]
+__all__ = [
+    "NODES_MAX",
+    "FleetFile",
+    "NodeGroup",
+    "TaintEntry",
+    "load_fleet_file",
+    "read_fleet_file",
+]
 
 FILE_BYTES_MAX: Final = 4 * 1024 * 1024
 

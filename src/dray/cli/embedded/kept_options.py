@@ -7,9 +7,11 @@ find the nodes they are on. What is said now counts more than what was said then
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
+from dray.cli.embedded.fleet_file import NODES_MAX
 from dray.cli.embedded.layout import OPTIONS
 from dray.errors import ConfigurationError
 from dray.files import remove_file, write_file
@@ -20,10 +22,13 @@ __all__ = ["NodeOptions", "find_options", "keep_options"]
 class NodeOptions(
     msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, forbid_unknown_fields=True
 ):
-    """Options of `dray up`; None for what was not said."""
+    """Options of `dray up`; None for what was not said.
 
-    nodes: int | None = None
-    runtime: str | None = None
+    What is kept is read by the rules for what is typed: the file may be another version's.
+    """
+
+    nodes: Annotated[int, msgspec.Meta(ge=0, le=NODES_MAX)] | None = None
+    runtime: Annotated[str, msgspec.Meta(pattern="^(process|memory|cri)$")] | None = None
     cri_endpoint: str | None = None
 
     def __str__(self) -> str:

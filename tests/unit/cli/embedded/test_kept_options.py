@@ -38,7 +38,19 @@ def test_what_is_said_comes_before_what_others_say() -> None:
     assert OPTIONS.or_else(said) == OPTIONS
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"nodes": "5"}', '{"colour": "red"}', "\xff"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "[]",
+        '{"nodes": "5"}',
+        '{"nodes": -1}',
+        '{"nodes": 10001}',
+        '{"runtime": "abacus"}',
+        '{"colour": "red"}',
+        "\xff",
+    ],
+)
 def test_a_file_that_makes_no_sense_is_said(tmp_path: Path, text: str) -> None:
     (tmp_path / "up.nodes.json").write_text(text, encoding="latin-1")
     with pytest.raises(ConfigurationError, match=r"up\.nodes\.json: .*; say --nodes anew"):
