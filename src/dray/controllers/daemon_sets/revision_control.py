@@ -110,8 +110,9 @@ class RevisionControl:
             if is_controlled_by(found, daemon_set):
                 return found
             selector = selector_of(daemon_set.spec.selector)
-            if controller_of(found) is None and selector.matches(found.metadata.labels):
-                return None  # an orphan, adopted as soon as it is seen
+            orphaned = controller_of(found) is None and not is_going(found)
+            if orphaned and selector.matches(found.metadata.labels):
+                return None  # it is adopted as soon as it is seen
         count = (daemon_set.status.collision_count or 0) + 1
         status = replace(daemon_set.status, collision_count=count)
         written = await self._client.update_status(replace(daemon_set, status=status))

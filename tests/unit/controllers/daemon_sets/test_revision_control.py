@@ -287,6 +287,21 @@ async def test_an_equal_revision_that_somebody_holds_is_in_nobodys_way(stage: St
     assert (await daemon_set_of(stage)).status.number_available == 1
 
 
+@on_stage(NAME)
+async def test_an_orphan_that_is_on_its_way_out_is_a_collision(stage: Stage) -> None:
+    defaulted = default(make_daemon_set(), now=Time(stage.clock.now()))
+    revision = make_revision(defaulted, 1)
+    metadata = replace(revision.metadata, owner_references=(), finalizers=("example.com/held",))
+    orphan = await stage.client.create(replace(revision, metadata=metadata))
+    await stage.client.delete(ControllerRevision, orphan.metadata.name, namespace=NAMESPACE)
+    await begin(stage)
+    daemon_set = await daemon_set_of(stage)
+    assert daemon_set.status.collision_count == 1
+    assert daemon_set.status.number_available == 1
+    names = {each.metadata.name for each in await revisions_of(stage)}
+    assert len(names - {orphan.metadata.name}) == 1
+
+
 @on_stage(NAME, "garbage-collector-controller")
 async def test_revisions_go_with_their_daemon_set(stage: Stage) -> None:
     await begin(stage)
