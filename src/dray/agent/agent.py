@@ -32,7 +32,7 @@ from dray.agent.settings import AgentSettings
 from dray.api.core import Node, Pod
 from dray.api.meta import ObjectMeta
 from dray.client import Client, EventRecorder
-from dray.clock import Clock
+from dray.clock import Clock, within
 from dray.entropy import Entropy
 from dray.errors import APIError, TransportError
 
@@ -45,6 +45,10 @@ COMPONENT: Final = "kubelet"
 # Plugins end calls that take too long, and learn from it that they hang: they must be the first.
 # Claims have a deadline of their own, for whatever else may keep an answer from arriving.
 CALL_GRACE_SECONDS: Final = 1.0
+
+# Drivers take a moment, and where thousands of nodes start at once half a minute. One that hangs
+# must not keep pods from running, and from ending, that want nothing of it.
+HELD_SECONDS_MAX: Final = 60.0
 
 
 class Agent:
@@ -161,6 +165,7 @@ class Agent:
         """Look after no pods until what this returns is called: their drivers are to come first.
 
         Without, pods that are there when a node starts would fail once for want of their drivers.
+        After HELD_SECONDS_MAX they are looked after all the same.
         """
         self._pods_wanted.clear()
         return self._pods_wanted.set
@@ -200,7 +205,11 @@ class Agent:
                 await api.stop()
 
     async def _look_after_pods(self, tasks: asyncio.TaskGroup) -> None:
-        await self._pods_wanted.wait()
+        try:
+            await within(self._clock, HELD_SECONDS_MAX, self._pods_wanted.wait())
+        except TimeoutError as error:
+            name = self.settings.node_name
+            _log.warning("node %s looks after pods without its drivers: %s", name, error)
         if self.claims.needs_rebuild and not self.settings.simulated:
             await self._rebuild_claims()
         tasks.create_task(self.claims.run(self._active_pods))

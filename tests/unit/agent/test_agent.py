@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from dray.agent.agent import HELD_SECONDS_MAX
 from dray.agent.claims.checkpoint import decode_checkpoint
 from dray.api.carried import write_part
 from dray.api.core import Container, Event, Node, Pod, PodSpec, ResourceFieldSelector
@@ -108,6 +109,19 @@ def test_pods_that_are_held_wait_for_their_drivers() -> None:
             pod = await host.until("web", is_running)
             told = [condition.type for condition in pod.status.conditions]
             assert "dray.dev/DevicesPrepared" not in told, "nothing failed first"
+
+    run(scenario())
+
+
+def test_pods_do_not_wait_for_ever_for_a_driver_that_hangs() -> None:
+    async def scenario() -> None:
+        async with Host() as host:
+            await host.add("web", "gpu-0")
+            agent = await host.start(prepare=lambda agent: agent.hold_pods())
+            await host.pass_time(HELD_SECONDS_MAX - 1, steps=20)
+            assert agent.pods.pods() == []
+            await host.pass_time(5.0, steps=20)
+            assert [pod.metadata.name for pod in agent.pods.pods()] == ["web"]
 
     run(scenario())
 
