@@ -31,6 +31,7 @@ from dray.server.call import Call
 from dray.server.field_managers import applied_document
 from dray.server.negotiation import PatchType, patch_type
 from dray.server.options import WriteOptions, write_options
+from dray.server.patching.carried_texts import with_texts_of
 from dray.server.patching.json_patch import apply_json_patch
 from dray.server.patching.merge_patch import apply_merge_patch
 from dray.server.patching.strategic import apply_strategic_merge
@@ -64,7 +65,7 @@ async def patch(call: Call) -> Answer:
 
     def changed(old: Any, kept: dict[str, Any]) -> Any:
         document = _patched(call, kind, _document(call, old, kept), body)
-        return replace(_read(call, document, options, now), **kept)
+        return with_texts_of(old, replace(_read(call, document, options, now), **kept))
 
     def change(old: Any) -> Any:
         kept = {} if kind is PatchType.JSON else _untouched(call, body, old)
@@ -193,7 +194,7 @@ async def _apply(call: Call, options: WriteOptions) -> Answer:
     def changed(old: Any, kept: dict[str, Any]) -> Any:
         before = replace(old, **{name: blank(type(part)) for name, part in kept.items()})
         document = applied_document(call, before, applied, options, now)
-        return replace(_read(call, document, options, now), **kept)
+        return with_texts_of(old, replace(_read(call, document, options, now), **kept))
 
     def change(old: Any) -> Any:
         kept = _untouched(call, applied, old)

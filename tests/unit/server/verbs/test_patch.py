@@ -19,6 +19,8 @@ from tests.unit.server.harness import (
 )
 
 PATH = f"{CONFIG_MAPS}/a"
+CLAIMS = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
+CLAIM = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim"}
 
 
 def applied(data: dict[str, str], **metadata: Any) -> Any:
@@ -222,6 +224,31 @@ async def test_a_patch_of_the_status_may_say_which_object_is_meant(
     stored = (await api.get(f"{PODS}/p")).json
     assert stored["status"]["phase"] == ("Running" if status == 200 else "Pending")
     assert stored["metadata"]["uid"] == made["uid"]
+
+
+@pytest.mark.parametrize(
+    ("headers", "body"),
+    [
+        pytest.param(MERGE, {"metadata": {"labels": {"x": "y"}}}, id="merge"),
+        pytest.param(STRATEGIC, {"metadata": {"labels": {"x": "y"}}}, id="strategic"),
+        pytest.param(
+            JSON_PATCH, [{"op": "add", "path": "/metadata/labels", "value": {"x": "y"}}], id="json"
+        ),
+        pytest.param(APPLY, CLAIM | {"metadata": {"labels": {"x": "y"}}}, id="apply"),
+    ],
+)
+@served()
+async def test_what_must_not_change_stays_as_it_was_written(
+    api: Api, headers: dict[str, str], body: Any
+) -> None:
+    parameters = rb'{"flags":"a\u0026b","share":1.10}'
+    opaque = b'{"driver":"gpu.example.com","parameters":%s}' % parameters
+    requests = b'[{"name":"gpu","exactly":{"deviceClassName":"gpu"}}]'
+    spec = b'{"devices":{"requests":%s,"config":[{"opaque":%s}]}}' % (requests, opaque)
+    await api.made(CLAIMS, b'{"metadata":{"name":"c"},"spec":%s}' % spec)
+    reply = await api.patch(f"{CLAIMS}/c?fieldManager=me", body, headers)
+    assert (reply.status, reply.json["metadata"]["labels"]) == (200, {"x": "y"})
+    assert parameters in reply.body
 
 
 # Apply -----------------------------------------------------------------------------------------
