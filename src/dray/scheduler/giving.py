@@ -1,13 +1,17 @@
 """Writing down that devices are given away: to a claim, and the claim to a pod.
 
 Only what changes is sent, which is half the work of sending all of the claim, for both ends. That
-nobody else wrote meanwhile is said by the claim's version: if somebody did, it is a Conflict.
+nobody else wrote meanwhile is said by the claim's version: if somebody did, it is a Conflict. To a
+patch, a null means absence; so parameters that have one are sent with all of the claim.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 from dray.api.core import Pod
 from dray.api.resource import AllocationResult, ResourceClaim, ResourceClaimConsumerReference
+from dray.api.wire import replace
 from dray.client import Client, PatchType
 
 __all__ = ["give"]
@@ -21,17 +25,30 @@ async def give(
     consumer = ResourceClaimConsumerReference(
         resource="pods", name=pod.metadata.name, uid=pod.metadata.uid
     )
+    reserved_for = (*claim.status.reserved_for, consumer)
+    changes: dict[str, Any] = {"reservedFor": reserved_for}
+    if allocation != claim.status.allocation:
+        if _may_have_nulls(allocation):
+            status = replace(claim.status, allocation=allocation, reserved_for=reserved_for)
+            return await client.update_status(replace(claim, status=status))
+        changes["allocation"] = allocation
     return await client.patch(
         ResourceClaim,
         metadata.name,
         {
             "metadata": {"uid": metadata.uid, "resourceVersion": metadata.resource_version},
-            "status": {
-                "allocation": allocation,
-                "reservedFor": (*claim.status.reserved_for, consumer),
-            },
+            "status": changes,
         },
         namespace=metadata.namespace,
         type=PatchType.MERGE,
         subresource="status",
+    )
+
+
+def _may_have_nulls(allocation: AllocationResult) -> bool:
+    return any(
+        one.opaque is not None
+        and one.opaque.parameters is not None
+        and b"null" in bytes(one.opaque.parameters)
+        for one in allocation.devices.config
     )

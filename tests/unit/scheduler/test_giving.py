@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from msgspec import Raw
 
 from dray.api.resource import (
     AllocationResult,
+    DeviceAllocationConfiguration,
     DeviceAllocationResult,
     DeviceRequestAllocationResult,
+    OpaqueDeviceConfiguration,
     ResourceClaim,
 )
+from dray.api.wire import replace
 from dray.errors import Conflict
 from dray.scheduler.giving import give
 from tests.unit.scheduler.stage import DRIVER, SchedulerStage
@@ -48,5 +52,40 @@ def test_who_comes_second_hears_of_it() -> None:
                 await give(stage.client, claim, ALLOCATION, pod)
             (stored,) = await stage.claims()
             assert stored.status.allocation is None
+
+    asyncio.run(scenario())
+
+
+def configured(parameters: bytes) -> AllocationResult:
+    opaque = OpaqueDeviceConfiguration(driver=DRIVER, parameters=Raw(parameters))
+    config = DeviceAllocationConfiguration(source="FromClaim", opaque=opaque)
+    return AllocationResult(devices=DeviceAllocationResult(results=(RESULT,), config=(config,)))
+
+
+def test_parameters_keep_their_nulls() -> None:
+    async def scenario() -> None:
+        async with SchedulerStage() as stage:
+            pod = await stage.add_pod("a")
+            claim = await stage.add_claim("own")
+            allocation = configured(b'{"mode":null,"limits":[{"memory":null}]}')
+            given = await give(stage.client, claim, allocation, pod)
+            assert given.status.allocation == allocation
+            assert [one.name for one in given.status.reserved_for] == ["a"]
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("parameters", [b'{"mode":null}', b'{"flags":"a\\u0026b","share":1e2}'])
+def test_a_pod_joins_a_claim_however_its_allocation_was_written(parameters: bytes) -> None:
+    async def scenario() -> None:
+        async with SchedulerStage() as stage:
+            pod = await stage.add_pod("a")
+            claim = await stage.add_claim("own")
+            allocation = configured(parameters)
+            status = replace(claim.status, allocation=allocation)
+            allocated = await stage.client.update_status(replace(claim, status=status))
+            joined = await give(stage.client, allocated, allocation, pod)
+            assert joined.status.allocation == allocation
+            assert [one.name for one in joined.status.reserved_for] == ["a"]
 
     asyncio.run(scenario())
