@@ -120,8 +120,14 @@ class PublishedPools:
         self._subscription.close()
 
     def _note(self, events: Sequence[Event]) -> None:
-        if self._changed is not None:
-            self._changed.update([event.key for event in events])
+        if self._changed is None:
+            return
+        for event in events:
+            if event.record is None and event.key not in self._slices:
+                # It came and went before anybody asked: of those there may be any number.
+                self._changed.discard(event.key)
+            else:
+                self._changed.add(event.key)
 
     def _sort(self, key: str) -> None:
         """Put a slice with its pool, or away if it is gone."""

@@ -19,6 +19,7 @@ from dray.api.scheme import KINDS
 from dray.server.models.typed import TypedModel
 from dray.server.published_pools import PublishedPools
 from dray.store.memory import MemoryStore
+from dray.store.store import Record
 
 MODEL: Final = TypedModel(KINDS["resource.k8s.io", "ResourceSlice"])
 PREFIX: Final = "resource.k8s.io/resourceslices/"
@@ -139,6 +140,33 @@ def test_a_slice_that_is_written_is_not_read_before_somebody_asks() -> None:
     assert memory_of(pools, "gpu-0") == {"memory": "40Gi"}
     put(store, "a", b"not even JSON")
     put(store, "a", None)
+    assert memory_of(pools, "gpu-0") is None
+
+
+class Counting(MemoryStore):
+    """Says what it was asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[str] = []
+
+    def get(self, key: str) -> Record | None:
+        self.asked.append(key)
+        return super().get(key)
+
+
+def test_slices_that_came_and_went_are_not_looked_for() -> None:
+    store = Counting()
+    pools = PublishedPools(store)
+    put(store, "stays", slice_of(gpu("gpu-0", "40Gi")))
+    assert memory_of(pools, "gpu-0") == {"memory": "40Gi"}
+    store.asked.clear()
+    for number in range(3):
+        put(store, f"passing-{number}", slice_of(gpu("gpu-1", "40Gi")))
+        put(store, f"passing-{number}", None)
+    assert memory_of(pools, "gpu-1") is None
+    assert store.asked == []
+    put(store, "stays", None)
     assert memory_of(pools, "gpu-0") is None
 
 
