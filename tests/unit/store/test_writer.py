@@ -12,6 +12,8 @@ from dray.store.rows import put_row
 from dray.store.store import Record
 from dray.store.writer import (
     COMPACTION_LAG_REVISIONS,
+    GATHERED_MIN,
+    TURNS_MAX,
     Committed,
     Compacted,
     Failed,
@@ -256,5 +258,54 @@ def test_the_thread_hears_of_a_turn_of_the_loop_as_a_whole() -> None:
         report = await desk.reports.get()
         assert isinstance(report, Committed)
         assert [write.revision for write in report.writes] == [1, 2, 3]
+
+    with_desk(steps)
+
+
+def test_the_thread_hears_of_turns_in_a_row_together() -> None:
+    async def steps(desk: Desk) -> None:
+        for revision in range(1, 4):
+            desk.submit(revision)
+            await asyncio.sleep(0)
+        report = await desk.reports.get()
+        assert isinstance(report, Committed)
+        assert [write.revision for write in report.writes] == [1, 2, 3]
+
+    with_desk(steps)
+
+
+@pytest.mark.parametrize(
+    ("turns", "writes_per_turn", "heard"),
+    [
+        pytest.param(TURNS_MAX, 1, 0, id="a-few"),
+        pytest.param(2 * (TURNS_MAX + 1) + 1, 1, 2, id="many"),
+        pytest.param(1, GATHERED_MIN - 1, 0, id="nearly-enough-for-a-batch"),
+        pytest.param(1, GATHERED_MIN, 1, id="enough-for-a-batch"),
+    ],
+)
+def test_no_write_waits_for_more_than_some_turns_or_a_good_batch(
+    turns: int, writes_per_turn: int, heard: int
+) -> None:
+    async def steps(desk: Desk) -> None:
+        desk.hold()
+        await asyncio.sleep(0)  # it is over for what was held
+        for turn in range(turns):
+            for number in range(writes_per_turn):
+                desk.submit(1 + turn * writes_per_turn + number)
+            await asyncio.sleep(0)
+        assert desk.writer._queue.qsize() == heard
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert not desk.writer._gathered  # a turn brought nothing
+
+    with_desk(steps)
+
+
+def test_what_was_gathered_is_written_before_the_thread_ends() -> None:
+    async def steps(desk: Desk) -> None:
+        desk.submit(1)
+        desk.writer.stop()
+        assert isinstance(await desk.reports.get(), Committed)
+        assert await desk.reports.get() == Stopped()
 
     with_desk(steps)
