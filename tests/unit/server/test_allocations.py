@@ -555,6 +555,95 @@ def test_one_who_left_holds_what_others_went_on_from() -> None:
     at_once(scenario)
 
 
+class Queued(MemoryStore):
+    """As on disk: writes wait in order for a commit; one that fails takes all others with it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waiting: list[tuple[str, bytes | None, asyncio.Future[Record]]] = []
+
+    def head(self, key: str) -> Record | None:
+        for other, value, _ in reversed(self.waiting):
+            if other == key:
+                return None if value is None else Record(key, value, 0, 0)
+        return super().head(key)
+
+    async def put(self, key: str, value: bytes, *, expected: int | None = None) -> Record:
+        del expected
+        return await self.accept(key, value)
+
+    def accept(self, key: str, value: bytes | None) -> asyncio.Future[Record]:
+        future: asyncio.Future[Record] = asyncio.get_running_loop().create_future()
+        self.waiting.append((key, value, future))
+        return future
+
+    async def commit(self) -> None:
+        key, value, future = self.waiting.pop(0)
+        if value is None:
+            await super().delete(key)
+        else:
+            stored = await super().put(key, value)
+            if not future.done():
+                future.set_result(stored)
+
+    def fail(self) -> None:
+        refused, self.waiting = self.waiting, []
+        for _key, _value, future in refused:
+            if not future.done():
+                future.set_exception(StoreUnavailable("the disk is full"))
+                future.exception()  # somebody may have left
+
+    def stored(self) -> list[ResourceClaim]:
+        records = self.range(key("")).records
+        return [CLAIMS.load(record.value, record.revision) for record in records]
+
+
+moves: Final = st.one_of(
+    st.tuples(
+        st.sampled_from(["give", "take-back", "delete"]),
+        st.sampled_from(["a", "b", "c"]),
+        st.sampled_from(["gpu-0", "gpu-1"]),
+    ),
+    st.tuples(st.sampled_from(["commit", "commit", "leave", "fail"]), st.just(""), st.just("")),
+)
+
+
+@given(st.lists(moves, max_size=40))
+def test_whatever_happens_at_once_no_device_is_stored_twice(moves: list[tuple[str, ...]]) -> None:
+    """And nothing is refused in the end but what somebody has."""
+
+    async def scenario() -> None:
+        store = Queued()
+        ledger = Ledger(store=store)
+        tasks: list[asyncio.Task[Record]] = []
+        for move, name, device in moves:
+            head = store.head(key(name))
+            has = head is not None and b'"allocation":{' in head.value
+            if move == "give" and not has:
+                tasks.append(await begin(ledger, name, device))
+            elif move == "take-back" and has:
+                store.accept(key(name), CLAIMS.store(claim(name)))
+            elif move == "delete" and head is not None:
+                store.accept(key(name), None)
+            elif move == "commit" and store.waiting:
+                await store.commit()
+                assert not list(no_device_held_twice(store.stored()))
+            elif move == "leave" and tasks:
+                tasks[-1].cancel()
+            elif move == "fail":
+                store.fail()
+            await come_to_rest()
+        while store.waiting:
+            await store.commit()
+            assert not list(no_device_held_twice(store.stored()))
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for device in ("gpu-0", "gpu-1"):
+            held = any(device in str(each.status.allocation) for each in store.stored())
+            assert await refused(ledger, "z", device) is held
+
+    asyncio.run(scenario())
+
+
 # In a server -------------------------------------------------------------------------------------
 
 GROUP: Final = "/apis/resource.k8s.io/v1"
