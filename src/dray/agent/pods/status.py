@@ -74,7 +74,7 @@ def make_status(pod: Pod, state: PodState, facts: StatusFacts, before: PodStatus
             init_container_statuses=tuple(
                 one
                 for shown in init
-                for one in (settle((shown,)) if shown.container_id else (shown,))
+                for one in (settle((shown,)) if shown.container_id or _has_run(shown) else (shown,))
             ),
         )
     if phase == POD_PHASE_FAILED and facts.verdict is not None:

@@ -124,6 +124,24 @@ def test_a_pod_that_ends_running_is_failed_with_its_containers_settled() -> None
     assert status.container_statuses[0].state.terminated is not None
 
 
+def test_a_sidecar_that_was_forgotten_has_ended_with_its_pod() -> None:
+    pod = make("Never", phase="Running")
+    sidecar = Container(name="side", restart_policy="Always")
+    pod = replace(pod, spec=replace(pod.spec, init_containers=(sidecar,)))
+    side = dataclasses.replace(run(ContainerState.RUNNING), name="side", id="memory://2")
+    ran = make_status(
+        pod,
+        PodState.of((BOX,), (run(ContainerState.RUNNING), side)),
+        facts(),
+        pod.status,
+    )
+    lost = make_status(pod, NOTHING, facts(), ran)
+    status = make_status(pod, NOTHING, facts(over=True), lost)
+    assert status.phase == "Failed"
+    (ended,) = status.init_container_statuses
+    assert ended.state.terminated is not None
+
+
 @pytest.mark.parametrize(("code", "reached"), [(5, False), (0, True)])
 def test_main_containers_end_only_where_the_pod_came_to_them(code: int, reached: bool) -> None:
     pod = make("Never", phase="Pending")
