@@ -199,7 +199,10 @@ def parse_plain(data: bytes, *, bytes_max: int = DOCUMENT_BYTES_MAX) -> Any:
 
 
 def repeats_members(data: bytes) -> bool:
-    """Whether some object in a JSON document without white space has a member twice."""
+    """Whether some object in a JSON document without white space has a member twice.
+
+    Raises DecodeError for an integer that is too long.
+    """
     if b"\\u00" not in data:
         try:
             kept = msgspec.json.encode(msgspec.json.decode(data))
@@ -211,7 +214,7 @@ def repeats_members(data: bytes) -> bool:
             if kept.count(b'":') == data.count(b'":'):
                 return False
     try:
-        json.loads(data, object_pairs_hook=_refuse_repetition)
+        json.loads(data, object_pairs_hook=_refuse_repetition, parse_int=_parse_int)
     except _Repetition:
         return True
     return False

@@ -399,6 +399,11 @@ def test_members_that_are_written_twice_are_seen(document: bytes, repeats: bool)
     assert repeats_members(document) is repeats
 
 
+def test_an_integer_that_is_too_long_to_read_is_refused() -> None:
+    with pytest.raises(DecodeError, match="an integer of 5000 digits"):
+        repeats_members(b'{"a":%s}' % (b"1" * 5000))
+
+
 class _Pairs(list[tuple[str, Any]]):
     """An object, of which a member may be there twice."""
 
