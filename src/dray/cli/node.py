@@ -23,7 +23,7 @@ from dray.agent.settings import AgentSettings
 from dray.cli.drivers import DEFAULT_ROOT, driver_factory
 from dray.cli.errors import CommandError
 from dray.cli.log_options import log_as, log_options
-from dray.cli.node_parts import attached, cdi_directory, open_runtime, settled
+from dray.cli.node_parts import attached, cdi_directory, open_runtime, pods_known, settled
 from dray.cli.output import examples
 from dray.cli.running import either, end, only_configuration, told_to_stop
 from dray.client import Client, Config, connect, load_kubeconfig
@@ -217,6 +217,7 @@ async def _node(
             )
             await settled(served, clock)
         release_pods()
+        await either(pods_known(agent, clock), running)
         keep_what_is_there()
         click.echo(f"dray node {settings.node_name} ready, files in {settings.root}")
         await either(told_to_stop(), running)

@@ -17,7 +17,7 @@ from dray.entropy import Entropy
 from dray.errors import DrayError
 from dray.sdk import Driver, RunningDriver, Settings, serve
 
-__all__ = ["attached", "cdi_directory", "open_runtime", "settled"]
+__all__ = ["attached", "cdi_directory", "open_runtime", "pods_known", "settled"]
 
 _log = logging.getLogger(__name__)
 
@@ -39,6 +39,14 @@ async def settled(driver: RunningDriver, clock: Clock) -> None:
             await within(clock, SETTLE_SECONDS, done())
         except (TimeoutError, DrayError) as error:
             _log.warning("%s: %s", what, error)
+
+
+async def pods_known(agent: Agent, clock: Clock) -> None:
+    """Wait until the node knows its pods, whose logs may be asked for once it says it is ready."""
+    try:
+        await within(clock, SETTLE_SECONDS, agent.pods.recovery())
+    except TimeoutError as error:
+        _log.warning("pods of node %s are not known yet: %s", agent.settings.node_name, error)
 
 
 @asynccontextmanager

@@ -105,6 +105,8 @@ def test_pods_that_are_held_wait_for_their_drivers() -> None:
             assert agent.pods.pods() == []
             agent.attach(DRIVER, driver.service)
             releases[0]()
+            await agent.pods.recovery()
+            assert [pod.metadata.name for pod in agent.pods.pods()] == ["web"]
             await host.pass_time(1.0, steps=10)
             pod = await host.until("web", is_running)
             told = [condition.type for condition in pod.status.conditions]

@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from dray.cli.node_parts import cdi_directory, open_runtime, settled
+from dray.agent.agent import Agent
+from dray.agent.runtimes.memory import MemoryRuntime
+from dray.agent.settings import AgentSettings
+from dray.cli.node_parts import cdi_directory, open_runtime, pods_known, settled
 from dray.clock import SystemClock
 from dray.drivers.simulated import SimulatedDriver, default_fleet
 from dray.entropy import SeededEntropy, SystemEntropy
@@ -70,3 +73,34 @@ def test_what_a_driver_lacks_is_said_and_not_waited_for_without_end(
     assert caplog.messages[-1] == (
         "driver gpu.simulated.dev is not registered yet: not done after 5 s"
     )
+
+
+def test_pods_that_are_not_known_are_said_and_not_waited_for_without_end(
+    caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    async def body() -> None:
+        clock = FakeClock()
+        async with Cluster(clock=clock) as cluster:
+            agent = Agent(
+                cluster.client,
+                MemoryRuntime(clock),
+                AgentSettings(node_name="n", root=tmp_path, simulated=True),
+                clock=clock,
+                entropy=SeededEntropy(1),
+            )
+            release_pods = agent.hold_pods()
+            running = asyncio.ensure_future(agent.run())
+            waiting = asyncio.ensure_future(pods_known(agent, clock))
+            while not waiting.done():
+                await asyncio.sleep(0)
+                clock.advance(0.1)
+            assert not agent.pods.recovered
+            release_pods()
+            await pods_known(agent, clock)
+            assert agent.pods.recovered
+            running.cancel()
+            await asyncio.wait((running,))
+
+    with caplog.at_level(logging.WARNING, logger="dray.cli"):
+        asyncio.run(asyncio.wait_for(body(), 60))
+    assert caplog.messages == ["pods of node n are not known yet: not done after 5 s"]

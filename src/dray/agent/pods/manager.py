@@ -128,7 +128,7 @@ class PodManager:
         self._tasks: asyncio.TaskGroup | None = None
         self._dirty: set[str] = set()  # pods of which the runtime said something
         self._heard = asyncio.Event()
-        self._recovered = False
+        self._recovered = asyncio.Event()
         pods.listen(self._pod_changed)
         health.listen(self.refresh)
         if plugins is not None:
@@ -145,7 +145,11 @@ class PodManager:
     @property
     def recovered(self) -> bool:
         """Whether every pod there is has its worker: before that, active pods are not all."""
-        return self._recovered
+        return self._recovered.is_set()
+
+    async def recovery(self) -> None:
+        """Return once every pod that was there has its worker."""
+        await self._recovered.wait()
 
     def pod(self, uid: str) -> Pod | None:
         """A pod by its UID."""
@@ -185,7 +189,7 @@ class PodManager:
             except RuntimeFailed as error:
                 _log.warning("cannot look at containers, asking again: %s", error)
                 await self._around.clock.sleep(RUNTIME_RETRY_SECONDS)
-        self._recovered = True
+        self._recovered.set()
         # What runs was taken already; of the others, those that have waited longest come first.
         running = {identity.uid for identity in look.pods}
         for pod in sorted(self._pods.values(), key=lambda pod: _arrival(pod, running)):
@@ -199,7 +203,7 @@ class PodManager:
         await self._around.storage.retain(known)
 
     def _pod_changed(self, before: Pod | None, now: Pod | None) -> None:
-        if not self._recovered:
+        if not self.recovered:
             return
         if before is not None and (now is None or now.metadata.uid != before.metadata.uid):
             worker = self._workers.get(before.metadata.uid)

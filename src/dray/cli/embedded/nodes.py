@@ -26,7 +26,7 @@ from dray.cli.embedded.device_classes import classes_of, ensure_classes
 from dray.cli.embedded.parts import Parts
 from dray.cli.embedded.plan import PROCESS, NodePlan
 from dray.cli.embedded.pod_processes import end_containers
-from dray.cli.node_parts import attached, cdi_directory, open_runtime, settled
+from dray.cli.node_parts import attached, cdi_directory, open_runtime, pods_known, settled
 from dray.client import Client
 from dray.clock import Clock
 from dray.entropy import Entropy
@@ -162,6 +162,7 @@ class Nodes:
             self._watch(node.drivers, running, node.plan.name)
             await settled(running, self._clock)
         release_pods()
+        await pods_known(node.agent, self._clock)
 
     async def _end_pods(self, nodes: Sequence[_Node], mode: StopMode) -> None:
         if mode.keep_pods:
