@@ -1,8 +1,9 @@
 """Writing down that devices are given away: to a claim, and the claim to a pod.
 
 Only what changes is sent, which is half the work of sending all of the claim, for both ends. That
-nobody else wrote meanwhile is said by the claim's version: if somebody did, it is a Conflict. To a
-patch, a null means absence; so parameters that have one are sent with all of the claim.
+nobody else wrote meanwhile is said by the claim's version: if somebody did, it is a Conflict.
+Parameters for drivers are another matter. To a patch a null in them means absence, and a server may
+write them anew; so what has parameters is sent with all of the claim, as it was written.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ async def give(
     reserved_for = (*claim.status.reserved_for, consumer)
     changes: dict[str, Any] = {"reservedFor": reserved_for}
     if allocation != claim.status.allocation:
-        if _may_have_nulls(allocation):
+        if allocation.devices.config:
             status = replace(claim.status, allocation=allocation, reserved_for=reserved_for)
             return await client.update_status(replace(claim, status=status))
         changes["allocation"] = allocation
@@ -42,13 +43,4 @@ async def give(
         namespace=metadata.namespace,
         type=PatchType.MERGE,
         subresource="status",
-    )
-
-
-def _may_have_nulls(allocation: AllocationResult) -> bool:
-    return any(
-        one.opaque is not None
-        and one.opaque.parameters is not None
-        and b"null" in bytes(one.opaque.parameters)
-        for one in allocation.devices.config
     )

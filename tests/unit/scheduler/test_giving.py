@@ -62,12 +62,16 @@ def configured(parameters: bytes) -> AllocationResult:
     return AllocationResult(devices=DeviceAllocationResult(results=(RESULT,), config=(config,)))
 
 
-def test_parameters_keep_their_nulls() -> None:
+@pytest.mark.parametrize(
+    "parameters",
+    [b'{"mode":null,"limits":[{"memory":null}]}', b'{"flags":"a\\u0026b","share":1.10}'],
+)
+def test_parameters_are_given_as_they_were_written(parameters: bytes) -> None:
     async def scenario() -> None:
         async with SchedulerStage() as stage:
             pod = await stage.add_pod("a")
             claim = await stage.add_claim("own")
-            allocation = configured(b'{"mode":null,"limits":[{"memory":null}]}')
+            allocation = configured(parameters)
             given = await give(stage.client, claim, allocation, pod)
             assert given.status.allocation == allocation
             assert [one.name for one in given.status.reserved_for] == ["a"]
