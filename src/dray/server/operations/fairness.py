@@ -70,7 +70,7 @@ class FairnessLimits:
     # Bodies of requests that wait: what one flow may keep of the server's memory.
     flow_bytes_max: int = 64 * 1024 * 1024
 
-    # All that wait in one level.
+    # All that wait in one level and could be refused; the others crowd nobody out.
     level_queue_max: int = 8192
 
     # A quarter of what a request may take, as upstream: whoever waited longer gave up or soon will.
@@ -116,7 +116,7 @@ class _LevelState:
         self.limit = limit
         self.seated = limit > 0
         self.executing = 0  # of those that need seats
-        self.queued = 0
+        self.queued = 0  # of those that could be refused
         self.clock = 0.0  # the virtual time of its queues: work done per flow
         self.served = 0.0  # work done for its shares, against other levels'
         self.waiting: list[tuple[float, int, Flow]] = []  # a heap, the next one first
@@ -355,7 +355,7 @@ class Fairness:
         flow.queue.append(place)
         flow.bytes_waiting += place.size
         flow.counts.queued += 1
-        level.queued += 1
+        level.queued += flow.refusable
         self._waiting += 1
         if len(flow.queue) == 1:
             flow.finish = max(flow.finish, level.clock)
@@ -373,7 +373,7 @@ class Fairness:
 
     def _leave(self, flow: Flow) -> _Place:
         flow.counts.queued -= 1
-        flow.level.queued -= 1
+        flow.level.queued -= flow.refusable
         self._waiting -= 1
         place = flow.queue.popleft()
         flow.bytes_waiting -= place.size

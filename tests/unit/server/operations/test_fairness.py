@@ -336,6 +336,18 @@ def test_what_an_administrator_renews_is_never_refused() -> None:
     simulate(scenario, kinds=[False])
 
 
+def test_what_is_never_refused_has_nobody_else_refused() -> None:
+    async def scenario(desk: Desk) -> None:
+        await desk.ask(ADMIN, "flood", where=lease("a"), count=30)  # more than may wait in a level
+        node = User("system:node:n", groups=("system:nodes",))
+        await desk.ask(node, "own", where=lease("n"), count=2)
+        await desk.drain()
+        assert not desk.refused
+        assert desk.started.count("own") == 2
+
+    simulate(scenario, kinds=[False])
+
+
 def test_a_server_renews_leases_while_their_client_floods_it() -> None:
     """As a fleet of simulated nodes does whose pods are all deleted at once."""
 
