@@ -77,7 +77,9 @@ class Call:
 
     def about(self, served: Served) -> Call:
         """The same request, about another resource."""
-        return Call(self.services, self.request, self.route, self.user, served, self.media)
+        call = Call(self.services, self.request, self.route, self.user, served, self.media)
+        call.warnings = self.warnings
+        return call
 
     @property
     def user_agent(self) -> str:
