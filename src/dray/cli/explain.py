@@ -152,9 +152,10 @@ def command(
 
     Asks a running cluster, or works on a dump of one, with the allocator that Kubernetes 1.37 has,
     and counts the reasons over all nodes; nothing is changed. If nothing fits, shows the node that
-    comes closest, and changes that were found to help. Exits with 0 if there is a node or all is
-    allocated, with 1 if there is none, with 2 if something cannot be read or a scheduler would stop
-    with an error.
+    comes closest, and changes that were found to help. Cpu, memory and other pods are not looked
+    at; what the scheduler said of the pod is told. Exits with 0 if there is a node or all is
+    allocated, with 1 if there is none or the scheduler found none for something else, with 2 if
+    something cannot be read or a scheduler would stop with an error.
     """
     gates = parse_gates(feature_gates)
     try:

@@ -37,6 +37,7 @@ class Verdict(Enum):
     FITS = "Fits"
     ALLOCATED = "Allocated"  # all devices are allocated already
     DOES_NOT_FIT = "DoesNotFit"
+    UNSCHEDULED = "Unscheduled"  # devices fit, but the scheduler found no node, for something else
     BLOCKED = "Blocked"  # a scheduler would not come to look at devices
     UNJUDGED = "Unjudged"  # a scheduler would give up with an error, or there is nothing to judge
 
@@ -160,6 +161,7 @@ class Answer:
     hints: tuple[Hint, ...] = ()
     holders: tuple[tuple[str, str], ...] = ()  # claims in the way on the closest node, and for whom
     lines: tuple[NodeLine, ...] | None = None  # all nodes, if they were asked for
+    scheduler_message: str = ""  # why the pod has no node, as its condition says
     notes: tuple[str, ...] = ()
     unreadable: tuple[ManifestError, ...] = ()
 

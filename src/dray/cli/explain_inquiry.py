@@ -24,6 +24,7 @@ from dray.cli.explain_devices import assigned
 from dray.cli.explain_hints import selector_hints
 from dray.cli.explain_nodes import CHANGEABLE, opening
 from dray.cli.explain_reasons import as_close, closest_first, combined, excluded, text_of
+from dray.cli.explain_scheduler import LOOKED_AT, is_outdated, scheduler_message
 from dray.cli.explain_survey import DeviceSurvey, Finding, allocator_for
 from dray.cli.snapshot import (
     AllocatedClaim,
@@ -101,12 +102,14 @@ class Inquiry:
             notes=(*subject.notes, *self._notes()),
         )
         if self._complete:
-            return replace(
-                answer,
-                verdict=Verdict.ALLOCATED,
-                headline=self._allocated_headline(),
-                fitting=self._usable,
-                devices=self._allocated_devices(),
+            return self._beside_the_scheduler(
+                replace(
+                    answer,
+                    verdict=Verdict.ALLOCATED,
+                    headline=self._allocated_headline(),
+                    fitting=self._usable,
+                    devices=self._allocated_devices(),
+                )
             )
         if any(problem.kind not in _JUDGEABLE for problem in subject.problems):
             return replace(answer, verdict=Verdict.BLOCKED, headline=self._blocked())
@@ -115,13 +118,29 @@ class Inquiry:
             return replace(answer, headline=f"{subject.title} cannot be judged: {none}")
         answer = self._judged(answer)
         if subject.problems:
-            apart = "it fits" if answer.fitting else "it does not fit"
+            it = "its devices fit" if subject.pod is not None else "it fits"
+            apart = it if answer.fitting else "it does not fit"
             return replace(
                 answer,
                 verdict=Verdict.BLOCKED,
                 headline=f"{self._blocked()}; apart from that {apart}{self._where(answer)}",
             )
-        return answer
+        return self._beside_the_scheduler(answer)
+
+    def _beside_the_scheduler(self, answer: Answer) -> Answer:
+        """The answer with what the scheduler says of the pod: it looks at more than this does."""
+        pod = self._subject.pod
+        said = scheduler_message(pod) if pod is not None else ""
+        if not said:
+            return answer
+        answer = replace(answer, scheduler_message=said)
+        if not answer.verdict.good:
+            return answer
+        if is_outdated(said):
+            headline = f"{answer.headline}; when the scheduler last tried, it said: {said}"
+            return replace(answer, headline=headline)
+        headline = f"{answer.headline}; but the scheduler says: {said} ({LOOKED_AT})"
+        return replace(answer, verdict=Verdict.UNSCHEDULED, headline=headline)
 
     # Without devices ----------------------------------------------------------------------------
 
@@ -250,7 +269,9 @@ class Inquiry:
         if failed:
             return self._failed(answer, failed)
         if answer.fitting:
-            headline = f"{self._subject.title} fits{self._where(answer)}"
+            title = self._subject.title
+            fits = f"devices of {title} fit" if self._subject.pod is not None else f"{title} fits"
+            headline = f"{fits}{self._where(answer)}"
             return replace(
                 answer,
                 verdict=Verdict.FITS,

@@ -57,6 +57,7 @@ def to_builtin(answer: Answer) -> dict[str, Any]:
         "subject": _subject(subject) if subject is not None else None,
         "verdict": answer.verdict.value,
         "message": answer.headline,
+        "schedulerMessage": answer.scheduler_message or None,
         "node": answer.only,
         "nodes": {
             "total": answer.nodes,

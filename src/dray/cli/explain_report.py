@@ -33,9 +33,12 @@ _COLOURS: Final = {
     Verdict.FITS: "green",
     Verdict.ALLOCATED: "green",
     Verdict.DOES_NOT_FIT: "red",
+    Verdict.UNSCHEDULED: "red",
     Verdict.BLOCKED: "red",
     Verdict.UNJUDGED: "yellow",
 }
+
+_FITTING: Final = frozenset({Verdict.FITS, Verdict.UNSCHEDULED})
 
 
 def lines_of(answer: Answer) -> Iterator[str]:
@@ -84,15 +87,21 @@ def _problems(subject: Subject | None) -> Iterator[str]:
 def _devices(answer: Answer) -> Iterator[str]:
     if not answer.devices:
         return
-    where = f"on {answer.first}" if answer.verdict is Verdict.FITS else "devices"
+    proposed = answer.verdict in _FITTING and not _allocated(answer.subject)
+    where = f"on {answer.first}" if proposed else "devices"
     rows: list[tuple[str, ...]] = [("CLAIM", "REQUEST", "DEVICE", "WHAT", "TAKES")]
     rows += (_device_row(device) for device in answer.devices[:DEVICES_MAX])
     lines = _table(rows)
     more = len(answer.devices) - DEVICES_MAX
     yield from _section(where, [*lines, *([f"and {more} more"] if more > 0 else [])])
-    if answer.verdict is Verdict.FITS and len(answer.fitting) > 1:
+    if proposed and len(answer.fitting) > 1:
         yield ""
-        yield printable(f"also fits on {_names(answer.fitting[1:])}")
+        yield printable(f"also on {_names(answer.fitting[1:])}")
+
+
+def _allocated(subject: Subject | None) -> bool:
+    """Whether its devices are those it has, and not those it would get."""
+    return subject is not None and not subject.claims and subject.extended is None
 
 
 def _device_row(device: AssignedDevice) -> tuple[str, ...]:
@@ -302,7 +311,7 @@ def _hints(answer: Answer) -> Iterator[str]:
 
 def _afterword(answer: Answer) -> Iterator[str]:
     pending = answer.subject is not None and answer.subject.kind is SubjectKind.POD
-    if answer.verdict is Verdict.FITS and pending:
+    if answer.verdict in _FITTING and pending:
         yield ""
         yield (
             "Not looked at: cpu, memory and ports, volumes, and where other pods are. "

@@ -20,7 +20,7 @@ FLEET = [device_class(), *(node(name) for name in "abc"), *(gpus(name, 2) for na
 def test_what_fits_says_where_and_with_what(tmp_path: Path) -> None:
     answer = explain(tmp_path, "pod/p", *FLEET, template("t", request(count=2)), pod("p", "t"))
     assert answer.verdict is Verdict.FITS
-    assert answer.headline == "pod ml/p fits on 2 of 3 nodes; first: a"
+    assert answer.headline == "devices of pod ml/p fit on 2 of 3 nodes; first: a"
     assert [str(one.id) for one in answer.devices] == [
         "gpu.example.com/a/gpu-0",
         "gpu.example.com/a/gpu-1",
@@ -28,6 +28,55 @@ def test_what_fits_says_where_and_with_what(tmp_path: Path) -> None:
     assert [one.nodes for one in answer.reasons] == [("c",)]
     assert answer.closest is None
     assert answer.suggestions == ()
+
+
+def waiting(one: dict[str, Any], message: str) -> dict[str, Any]:
+    """A pod of which the scheduler has said this."""
+    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+    return {**one, "status": {"conditions": [{**condition, "message": message}]}}
+
+
+def test_devices_that_fit_are_not_all_a_scheduler_looks_at(tmp_path: Path) -> None:
+    said = "0/3 nodes are available: 1 cannot allocate all claims, 2 Insufficient memory."
+    one = waiting(pod("p", "t"), said)
+    answer = explain(tmp_path, "pod/p", *FLEET, template("t", request(count=2)), one)
+    assert answer.verdict is Verdict.UNSCHEDULED
+    assert not answer.verdict.good
+    assert answer.headline == (
+        f"devices of pod ml/p fit on 2 of 3 nodes; first: a; but the scheduler says: {said} "
+        "(explain has looked at devices and at nodes' names, cordons, taints, selectors and "
+        "required affinity only)"
+    )
+    assert answer.scheduler_message == said
+    assert answer.fitting == ("a", "b")
+
+
+def test_a_pod_with_its_devices_can_still_be_without_a_node(tmp_path: Path) -> None:
+    said = "0/3 nodes are available: 3 Insufficient cpu."
+    answer = explain(
+        tmp_path, "pod/q", *FLEET, held("x", "b", ["gpu-0"], "q"), waiting(sharing("q"), said)
+    )
+    assert answer.verdict is Verdict.UNSCHEDULED
+    assert answer.headline.startswith(
+        "pod ml/q has its claims allocated already: 1 device, on node b; "
+        f"but the scheduler says: {said} ("
+    )
+
+
+def test_what_a_scheduler_said_of_devices_that_are_free_now_is_over(tmp_path: Path) -> None:
+    said = "0/3 nodes are available: 3 cannot allocate all claims."
+    answer = explain(
+        tmp_path, "pod/p", *FLEET, template("t", request(count=2)), waiting(pod("p", "t"), said)
+    )
+    assert answer.verdict is Verdict.FITS
+    assert answer.headline == (
+        "devices of pod ml/p fit on 2 of 3 nodes; first: a; "
+        f"when the scheduler last tried, it said: {said}"
+    )
+    few = template("t", request(count=9))
+    answer = explain(tmp_path, "pod/p", *FLEET, few, waiting(pod("p", "t"), said))
+    assert answer.headline == "pod ml/p does not fit on any of 3 nodes"
+    assert answer.scheduler_message == said
 
 
 def test_what_does_not_fit_says_what_comes_closest_and_what_would_help(tmp_path: Path) -> None:
@@ -104,7 +153,7 @@ def test_a_gate_is_in_the_way_but_devices_are_looked_at(tmp_path: Path) -> None:
     assert answer.verdict is Verdict.BLOCKED
     assert answer.headline == (
         "pod ml/p is not scheduled while it has scheduling gates: x.io/wait; "
-        "apart from that it fits on 2 of 3 nodes; first: a"
+        "apart from that its devices fit on 2 of 3 nodes; first: a"
     )
 
 

@@ -145,3 +145,9 @@ def test_edits_say_all_that_changes_about_fields(pending: dict[str, Any]) -> Non
     assert second == {"path": f"{request}.exactly", "remove": True}
     path = f"{request}.exactly.selectors[0]"
     assert edits[path] == [{"path": path, "remove": True}]
+
+
+def test_what_the_scheduler_says_is_a_member_of_its_own() -> None:
+    told = to_builtin(Answer(Verdict.UNSCHEDULED, "no", scheduler_message="0/2 nodes"))
+    assert (told["verdict"], told["schedulerMessage"]) == ("Unscheduled", "0/2 nodes")
+    assert to_builtin(Answer(Verdict.FITS, "yes"))["schedulerMessage"] is None

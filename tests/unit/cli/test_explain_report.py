@@ -47,7 +47,7 @@ def test_a_pod_that_fits_is_told_what_was_not_looked_at(tmp_path: Path) -> None:
         template("t", request()),
         pod("p", "t"),
     )
-    assert "\nalso fits on b\n" in said
+    assert "\nalso on b\n" in said
     assert said.endswith("If it stays Pending, look there.")
 
 
@@ -248,3 +248,19 @@ def test_a_long_value_is_written_as_people_would_write_it() -> None:
         "      device.driver == 'a' &&",
         "      device.driver != 'b'",
     ]
+
+
+def test_what_would_be_had_is_told_though_the_scheduler_found_no_node(tmp_path: Path) -> None:
+    condition = {
+        "type": "PodScheduled",
+        "status": "False",
+        "message": "0/2 nodes are available: 2 Insufficient memory.",
+    }
+    waiting = {**pod("p", "t"), "status": {"conditions": [condition]}}
+    fleet = [*(node(name) for name in "ab"), *(gpus(name, 1) for name in "ab")]
+    said = told(tmp_path, "pod/p", *fleet, template("t", request()), waiting)
+    first, *_ = said.split("\n")
+    assert "fit on all 2 nodes; first: a; but the scheduler says: 0/2 nodes" in first
+    assert "\non a:\n" in said
+    assert "\nalso on b\n" in said
+    assert "Not looked at: cpu, memory" in said
