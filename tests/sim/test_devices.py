@@ -242,16 +242,25 @@ async def test_partitions_of_a_broken_device_are_unhealthy_with_it(stage: Stage)
     troupe = await stage.add_driver(fleet=read_fleet(PARTITIONED))
     for number in (0, 1):
         await stage.run_pod(f"p{number}", [f"gpu-0-1g-{number}"])
-    for device in ("gpu-0", "gpu-0-1g-0", "gpu-0-1g-1", "gpu-0-1g-2"):
-        troupe.fail(FaultKind.UNHEALTHY, device, message="double-bit error")
-    await stage.expect(
-        0,
-        lambda: {stage.health("p0"), stage.health("p1")} == {"Unhealthy (double-bit error)"},
-    )
+    before = await generations(stage)
+    stage.mark()
+    troupe.fail(FaultKind.UNHEALTHY, message="double-bit error")
+    told = "Unhealthy (parent gpu-0 is unhealthy: double-bit error)"
+    await stage.expect(0, lambda: {stage.health("p0"), stage.health("p1")} == {told})
     await stage.expect(
         0,
         lambda: {UNHEALTHY_TAINT} == set(stage.seen.facts[SLICE].values()),
     )
+    assert await generations(stage) == before + 1, "all of them in one write"
+    troupe.faults.recover("gpu-0")
+    await stage.expect(0, lambda: {stage.health("p0"), stage.health("p1")} == {"Healthy"})
+    await stage.until(lambda: {"untainted"} == set(stage.seen.facts[SLICE].values()))
+    assert await generations(stage) == before + 2
+
+
+async def generations(stage: Stage) -> int:
+    """How often slices were written, each of them counted."""
+    return sum(one.metadata.generation for one in (await stage.client.list(ResourceSlice)).items)
 
 
 @row(53)

@@ -1,5 +1,8 @@
 """A driver of devices that are not there, which fails as its faults say.
 
+Partitions are no better than what they are cut from: a fault of that one is theirs too, and all of
+them change in one report. A fault of a partition is its own.
+
 Where it keeps files it also takes faults on command, at a socket beside its own. Drivers of nodes
 that are themselves simulated keep none: their faults are injected by whoever made them.
 """
@@ -13,10 +16,17 @@ import re
 import signal
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
-from typing import Final
+from typing import Final, TypeAlias
 
 from dray.drivers.simulated.control import SOCKET_NAME, controlled
-from dray.drivers.simulated.faults import ErrorClass, Fault, FaultKind, Faults, Operation
+from dray.drivers.simulated.faults import (
+    ALL_DEVICES,
+    ErrorClass,
+    Fault,
+    FaultKind,
+    Faults,
+    Operation,
+)
 from dray.drivers.simulated.fleet import Fleet, Model, Stock
 from dray.drivers.simulated.gpu_config import gpu_config
 from dray.sdk import (
@@ -43,6 +53,9 @@ REPORT_SECONDS: Final = 5.0
 TIMEOUT_SECONDS: Final = 20.0
 # A change is reported at once, but flapping does not make for more than this many reports.
 REPORTS_PER_SECOND_MAX: Final = 100
+
+_SEVERITY: Final = (Health.HEALTHY, Health.DEGRADED, Health.UNKNOWN, Health.UNHEALTHY)
+_Verdict: TypeAlias = tuple[Health, str]
 
 
 def kill_oneself() -> None:
@@ -75,6 +88,7 @@ class SimulatedDriver(Driver):
         self._vanished: frozenset[str] = frozenset()
         self._whole: Inventory | None = None
         self._models: Mapping[str, Model] = {}
+        self._parents: Mapping[str, str] = {}
         self._stack = AsyncExitStack()
         self.faults.listen(self._changed.set)
 
@@ -96,11 +110,13 @@ class SimulatedDriver(Driver):
     def _inventory(self) -> Inventory:
         """All devices, also those that have vanished. A fleet does not change."""
         if self._whole is None:
-            self._whole, self._models = self._stock.of(self.context.node_name)
+            self._whole, self._models, self._parents = self._stock.of(self.context.node_name)
         return self._whole
 
     def _device_names(self) -> Collection[str]:
-        return {each.name for _pool, each in self._inventory().devices()}
+        """What can break: also what can only be had in partitions."""
+        names = {each.name for _pool, each in self._inventory().devices()}
+        return names.union(self._parents.values())
 
     async def discover(self) -> Inventory:
         whole = self._inventory()
@@ -111,13 +127,13 @@ class SimulatedDriver(Driver):
         )
 
     def _gone(self, inventory: Inventory) -> frozenset[str]:
-        vanished = [fault for fault in self.faults.all() if fault.kind is FaultKind.VANISHED]
+        vanished = {fault.device for fault in self.faults.all() if fault.kind is FaultKind.VANISHED}
         if not vanished:
             return frozenset()
         return frozenset(
             each.name
             for _pool, each in inventory.devices()
-            if any(fault.concerns(each.name) for fault in vanished)
+            if not vanished.isdisjoint((ALL_DEVICES, each.name, self._parents.get(each.name)))
         )
 
     async def prepare(self, device: ClaimedDevice) -> Edits:
@@ -143,7 +159,9 @@ class SimulatedDriver(Driver):
 
     async def _meet(self, device: str, operation: Operation) -> None:
         """Let a call run into what is wrong with its device."""
-        for fault in self.faults.strike(device, operation):
+        self._inventory()
+        parent = self._parents.get(device, "")
+        for fault in self.faults.strike(device, operation, parent=parent):
             match fault.kind:
                 case FaultKind.SLOW:
                     await self.context.clock.sleep(fault.seconds)
@@ -164,6 +182,8 @@ class SimulatedDriver(Driver):
 
     def _error(self, device: str, fault: Fault) -> Exception:
         message = fault.message or f"simulated: {fault.error_class.value}"
+        if fault.device not in (device, ALL_DEVICES):
+            message = f"parent {fault.device}: {message}"
         classes: dict[ErrorClass, type[DriverError]] = {
             ErrorClass.TRANSIENT: TransientError,
             ErrorClass.PERMANENT: PermanentError,
@@ -215,6 +235,22 @@ class SimulatedDriver(Driver):
         ]
 
     def _word(self, pool: str, device: str) -> DeviceHealth | None:
+        verdict = self._verdict(device)
+        if (parent := self._parents.get(device)) is not None:
+            verdict = _inherit(verdict, parent, self._verdict(parent))
+        if verdict is None:
+            return None
+        health, message = verdict
+        return DeviceHealth(
+            device=device,
+            health=health,
+            message=message,
+            pool=pool,
+            timeout_seconds=TIMEOUT_SECONDS,
+        )
+
+    def _verdict(self, device: str) -> _Verdict | None:
+        """How a device is and why, by its own faults; None if nothing is said of it."""
         health, message = Health.HEALTHY, ""
         for fault in self.faults.of(device):
             match fault.kind:
@@ -230,13 +266,18 @@ class SimulatedDriver(Driver):
                     health, message = Health.UNHEALTHY, fault.message or "flapping"
                 case _:
                     pass
-        return DeviceHealth(
-            device=device,
-            health=health,
-            message=message,
-            pool=pool,
-            timeout_seconds=TIMEOUT_SECONDS,
-        )
+        return health, message
 
     def _down(self, fault: Fault) -> bool:
         return int(self.context.clock.monotonic() / fault.seconds) % 2 == 1
+
+
+def _inherit(own: _Verdict | None, parent: str, parents: _Verdict | None) -> _Verdict | None:
+    """How a partition is: as well as the worse of itself and its parent."""
+    if own is None or parents is None:
+        return None
+    health, reason = parents
+    if _SEVERITY.index(health) <= _SEVERITY.index(own[0]):
+        return own
+    told = f"parent {parent} is {health.value.lower()}"
+    return health, f"{told}: {reason}" if reason else told

@@ -160,9 +160,11 @@ class Faults:
     def all(self) -> tuple[Fault, ...]:
         return tuple(self._faults)
 
-    def strike(self, device: str, operation: Operation) -> tuple[Fault, ...]:
-        """The faults that a call meets, each of them counted."""
-        met = tuple(fault for fault in self.of(device) if fault.strikes(operation))
+    def strike(self, device: str, operation: Operation, *, parent: str = "") -> tuple[Fault, ...]:
+        """The faults that a call meets, each of them counted once, those of a parent first."""
+        own = self.of(device)
+        inherited = [fault for fault in self.of(parent) if fault.device == parent] if parent else []
+        met = tuple(fault for fault in (*inherited, *own) if fault.strikes(operation))
         for fault in met:
             if fault.times:
                 count = self._struck.get(id(fault), 0) + 1

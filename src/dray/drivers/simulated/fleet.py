@@ -218,6 +218,19 @@ class Fleet(_Strict, frozen=True):
             return {}
         return {each.name: model for each, model in self._devices(entry, {})}
 
+    def parents_of(self, node_name: str) -> Mapping[str, str]:
+        """What a node's partitions are cut from, by the partitions' names."""
+        entry = self.entry_of(node_name)
+        if entry is None:
+            return {}
+        return {
+            each.name: taken.counter_set
+            for each, _model in self._devices(entry, {})
+            for taken in each.consumes_counters
+            # The counters of a device bear its name, whether or not it can be had as a whole.
+            if taken.counter_set != each.name
+        }
+
     def entry_of(self, node_name: str) -> NodeEntry | None:
         """What the file says of a node of this name: the first that matches."""
         return next((one for one in self.nodes if fnmatchcase(node_name, one.match)), None)
@@ -268,15 +281,19 @@ class Stock:
     def __init__(self, fleet: Fleet) -> None:
         self._fleet = fleet
         # By what a node's name finds first, which is all that tells nodes apart.
-        self._known: dict[int, tuple[Inventory, Mapping[str, Model]]] = {}
+        self._known: dict[int, tuple[Inventory, Mapping[str, Model], Mapping[str, str]]] = {}
 
-    def of(self, node_name: str) -> tuple[Inventory, Mapping[str, Model]]:
-        """A node's devices, and the models of these by their names."""
+    def of(self, node_name: str) -> tuple[Inventory, Mapping[str, Model], Mapping[str, str]]:
+        """A node's devices; the models of these, and what they are cut from, by their names."""
         entry = self._fleet.entry_of(node_name)
         key = -1 if entry is None else self._fleet.nodes.index(entry)
         found = self._known.get(key)
         if found is None:
-            found = self._fleet.inventory(node_name), self._fleet.models_of(node_name)
+            found = (
+                self._fleet.inventory(node_name),
+                self._fleet.models_of(node_name),
+                self._fleet.parents_of(node_name),
+            )
             self._known[key] = found
         return found
 

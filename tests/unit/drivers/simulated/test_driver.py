@@ -6,7 +6,7 @@ import asyncio
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -87,7 +87,10 @@ def of(uid: str, device: str = "gpu-0") -> Any:
 
 @asynccontextmanager
 async def scene(
-    fleet: Fleet | None = None, *claims: Any, crash: Callable[[], None] | None = None
+    fleet: Fleet | None = None,
+    claims: Sequence[Any] = (),
+    *,
+    crash: Callable[[], None] | None = None,
 ) -> AsyncIterator[Scene]:
     clock = FakeClock()
     driver = SimulatedDriver(fleet or default_fleet(), crash=crash)
@@ -242,6 +245,167 @@ def test_an_unhealthy_device_is_tainted_until_it_was_well_for_as_long_as_its_fle
         assert tainted() == []
 
     play(scenario, fleet=fleet)
+
+
+# Partitions -------------------------------------------------------------------------------------
+
+
+PARTITIONED = read_fleet("""
+models:
+  a100:
+    partitions:
+      counters: {slices: 2}
+      profiles: [{name: half, count: 2, consumes: {slices: 1}}]
+  parts:
+    partitions:
+      whole: false
+      counters: {slices: 1}
+      profiles: [{name: all, consumes: {slices: 1}}]
+nodes: [{devices: [{model: a100, count: 2, name: gpu}, {model: parts}]}]
+""")
+CARD = {"gpu-0", "gpu-0-half-0", "gpu-0-half-1"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "message", "card", "partition"),
+    [
+        (
+            FaultKind.UNHEALTHY,
+            "xid 79",
+            (UNHEALTHY, "xid 79"),
+            (UNHEALTHY, "parent gpu-0 is unhealthy: xid 79"),
+        ),
+        (FaultKind.UNHEALTHY, "", (UNHEALTHY, ""), (UNHEALTHY, "parent gpu-0 is unhealthy")),
+        (
+            FaultKind.DEGRADED,
+            "hot",
+            (HEALTHY, "Degraded: hot"),
+            (HEALTHY, "Degraded: parent gpu-0 is degraded: hot"),
+        ),
+        (
+            FaultKind.UNKNOWN,
+            "lost",
+            (UNKNOWN, "lost"),
+            (UNKNOWN, "parent gpu-0 is unknown: lost"),
+        ),
+    ],
+)
+def test_a_fault_of_a_device_is_that_of_its_partitions_until_it_recovers(
+    kind: FaultKind, message: str, card: tuple[int, str], partition: tuple[int, str]
+) -> None:
+    async def scenario(stage: Scene) -> None:
+        others = {name: (HEALTHY, "") for name in stage.health if name not in CARD}
+        assert len(others) == 4
+        stage.inject(kind, message=message)
+        await stage.pass_time(0.1)
+        assert stage.health == {
+            "gpu-0": card,
+            "gpu-0-half-0": partition,
+            "gpu-0-half-1": partition,
+            **others,
+        }
+        assert [fault.device for fault in stage.driver.faults.all()] == ["gpu-0"]
+        stage.driver.faults.recover("gpu-0")
+        await stage.pass_time(0.1)
+        assert set(stage.health.values()) == {(HEALTHY, "")}
+
+    play(scenario, fleet=PARTITIONED)
+
+
+def test_a_fault_of_a_partition_is_its_own() -> None:
+    async def scenario(stage: Scene) -> None:
+        stage.inject(FaultKind.UNHEALTHY, "gpu-0-half-1", message="ecc")
+        await stage.pass_time(0.1)
+        ill = {name: word for name, word in stage.health.items() if word != (HEALTHY, "")}
+        assert ill == {"gpu-0-half-1": (UNHEALTHY, "ecc")}
+
+    play(scenario, fleet=PARTITIONED)
+
+
+def test_a_partition_is_as_well_as_the_worse_of_itself_and_its_parent() -> None:
+    async def scenario(stage: Scene) -> None:
+        stage.inject(FaultKind.UNHEALTHY, "gpu-0", message="xid 79")
+        stage.inject(FaultKind.DEGRADED, "gpu-0-half-0", message="hot")
+        stage.inject(FaultKind.DEGRADED, "gpu-1")
+        stage.inject(FaultKind.UNHEALTHY, "gpu-1-half-0", message="ecc")
+        await stage.pass_time(0.1)
+        assert stage.health["gpu-0-half-0"] == (UNHEALTHY, "parent gpu-0 is unhealthy: xid 79")
+        assert stage.health["gpu-1-half-0"] == (UNHEALTHY, "ecc")
+        stage.driver.faults.recover("gpu-0")
+        await stage.pass_time(0.1)
+        assert stage.health["gpu-0-half-0"] == (HEALTHY, "Degraded: hot")
+
+    play(scenario, fleet=PARTITIONED)
+
+
+def test_partitions_are_tainted_with_their_device_in_one_go_and_untainted_with_it() -> None:
+    async def scenario(stage: Scene) -> None:
+        seen: list[set[str]] = []
+
+        def tainted() -> set[str]:
+            inventory = stage.running.taints.apply(stage.driver._inventory(), "n1")
+            return {each.name for _pool, each in inventory.devices() if each.taints}
+
+        stage.running.taints._on_change = lambda: seen.append(tainted())
+        stage.inject(FaultKind.UNHEALTHY)
+        await stage.pass_time(5.0)
+        assert seen == [CARD]
+        stage.driver.faults.recover("gpu-0")
+        await stage.pass_time(70.0)
+        assert seen == [CARD, set()]
+
+    play(scenario, fleet=PARTITIONED)
+
+
+def test_partitions_of_a_vanished_device_vanish_with_it() -> None:
+    async def scenario(stage: Scene) -> None:
+        def published() -> set[str]:
+            return {each.name for _pool, each in stage.running.devices()}
+
+        everything = published()
+        stage.inject(FaultKind.VANISHED, "gpu-0")
+        await stage.pass_time(0.1)
+        assert published() == everything - CARD
+        stage.driver.faults.recover("gpu-0")
+        await stage.pass_time(0.1)
+        assert published() == everything
+        stage.inject(FaultKind.VANISHED, "gpu-0-half-0")
+        await stage.pass_time(0.1)
+        assert published() == everything - {"gpu-0-half-0"}
+
+    play(scenario, fleet=PARTITIONED)
+
+
+def test_nothing_is_heard_of_partitions_of_a_silent_device() -> None:
+    async def scenario(stage: Scene) -> None:
+        stage.inject(FaultKind.SILENT, "gpu-0")
+        await stage.pass_time(25.0)
+        unheard = {name for name, (health, _) in stage.health.items() if health == UNKNOWN}
+        assert unheard == CARD
+
+    play(scenario, fleet=PARTITIONED)
+
+
+def test_what_can_only_be_had_in_partitions_can_break_as_well() -> None:
+    async def scenario(stage: Scene) -> None:
+        assert "parts-0" in stage.driver._device_names()
+        stage.inject(FaultKind.UNHEALTHY, "parts-0")
+        await stage.pass_time(0.1)
+        assert stage.health["parts-0-all-0"] == (UNHEALTHY, "parent parts-0 is unhealthy")
+
+    play(scenario, fleet=PARTITIONED)
+
+
+def test_calls_for_a_partition_meet_the_faults_of_its_device() -> None:
+    async def scenario(stage: Scene) -> None:
+        stage.inject(FaultKind.FAILING, error_class=ErrorClass.PERMANENT, message="no power")
+        answer = await stage.outcome(stage.prepare())
+        assert "parent gpu-0: no power" in answer.error
+        stage.driver.faults.recover("gpu-0")
+        stage.inject(FaultKind.FAILING, "gpu-0-half-1", error_class=ErrorClass.PERMANENT)
+        assert not (await stage.prepare()).error
+
+    play(scenario, fleet=PARTITIONED, claims=(of("uid-1", "gpu-0-half-0"),))
 
 
 # Calls ------------------------------------------------------------------------------------------

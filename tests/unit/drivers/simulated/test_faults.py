@@ -128,6 +128,21 @@ def test_a_fault_is_over_when_it_has_struck_as_often_as_it_was_told_to() -> None
     assert not faults.all()
 
 
+def test_a_call_meets_faults_of_a_parent_and_of_all_devices_once_each() -> None:
+    faults = Faults()
+    own = fault(FaultKind.FAILING, "gpu-0-half-0")
+    general = fault(FaultKind.FAILING, ALL_DEVICES, times=2)
+    parents = fault(FaultKind.FAILING, "gpu-0", times=2)
+    for one in (own, general, parents, fault(FaultKind.FAILING, "gpu-0-half-1")):
+        faults.inject(one)
+    met = [
+        faults.strike("gpu-0-half-0", Operation.PREPARE, parent="gpu-0"),
+        faults.strike("gpu-0-half-0", Operation.PREPARE, parent="gpu-0"),
+        faults.strike("gpu-0-half-0", Operation.PREPARE, parent="gpu-0"),
+    ]
+    assert met == [(parents, own, general), (parents, own, general), (own,)]
+
+
 def test_a_fault_injected_again_counts_from_the_start() -> None:
     faults = Faults()
     faults.inject(fault(FaultKind.FAILING, times=2))

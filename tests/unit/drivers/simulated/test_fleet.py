@@ -127,6 +127,27 @@ def test_a_shared_device_says_how_it_may_be_cut_and_bound() -> None:
     assert found.attributes["rack"].string_value == "r1"
 
 
+@pytest.mark.parametrize("whole", ["true", "false"])
+def test_partitions_know_what_they_are_cut_from(whole: str) -> None:
+    text = f"""
+models:
+  a:
+    partitions:
+      whole: {whole}
+      counters: {{slices: 2}}
+      profiles: [{{name: half, count: 2, attributes: {{parent: me}}, consumes: {{slices: 1}}}}]
+  b: {{}}
+nodes: [{{match: n1, devices: [{{model: a, count: 2}}, {{model: b}}]}}]
+"""
+    assert read_fleet(text).parents_of("n1") == {
+        "a-0-half-0": "a-0",
+        "a-0-half-1": "a-0",
+        "a-1-half-0": "a-1",
+        "a-1-half-1": "a-1",
+    }
+    assert read_fleet(text).parents_of("n2") == {}
+
+
 def test_every_device_knows_its_model_also_where_names_begin_alike() -> None:
     text = """
 models: {a: {environment: {M: a}}, b: {environment: {M: b}}}
@@ -284,9 +305,10 @@ def test_nodes_that_are_alike_share_what_they_have() -> None:
         "nodes: [{match: big-*, devices: [{model: a, count: 2}]}, {match: small, devices: []}]"
     )
     stock = Stock(fleet)
-    inventory, models = stock.of("big-1")
+    inventory, models, parents = stock.of("big-1")
     assert stock.of("big-2")[0] is inventory
     assert sorted(models) == ["a-0", "a-1"]
+    assert parents == {}
     assert len(inventory.devices("big-1")) == 2
     assert not stock.of("small")[0].devices("small")
     assert not stock.of("other")[0].devices("other")
