@@ -49,7 +49,7 @@ CRI_ENDPOINT: Final = "unix:///run/containerd/containerd.sock"
 @data_directory_option
 @click.option(
     "--nodes",
-    type=click.IntRange(0, NODES_MAX),
+    type=click.IntRange(1, NODES_MAX),
     help="Simulate so many nodes, called node-1 and so on; nothing runs on them.  "
     "[default: as at the last start; at first two nodes, which are this machine]",
 )

@@ -29,8 +29,8 @@ def test_what_the_scheduler_says_is_in_the_condition_of_a_pod_without_a_node() -
         "3 cannot allocate all claims.",
         "1 cannot allocate all claims. no new claims to deallocate, preemption: 0/3 nodes are.",
         (
-            "2 cannot allocate all claims (request gpu: 3 devices: 1 in use, 2 not matching (memory "
-            "is 40.5Gi, wanted ≥ 80Gi); 1 wanted), 1 node(s) were unschedulable."
+            "2 cannot allocate all claims (request gpu: 3 devices: 1 in use, 2 not matching "
+            "(memory is 40.5Gi, wanted ≥ 80Gi); 1 wanted), 1 node(s) were unschedulable."
         ),
         "1 node(s) had untolerated taint(s), 2 node(s) didn't match Pod's node affinity/selector.",
         "1 node(s) had untolerated taint {a.b/c: }, 1 resourceclaim not available on the node.",

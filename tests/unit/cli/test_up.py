@@ -67,6 +67,7 @@ NAMED = "nodes: [{name: a, colour: red}]"
         pytest.param(["--fleet", "/nowhere.yaml"], "/nowhere.yaml: cannot be read", id="fleet"),
         pytest.param(["--fleet", "FLEET"], "unknown field `colour` - at `$.nodes[0]`", id="typo"),
         pytest.param(["--nodes", "10001"], "not in the range", id="nodes"),
+        pytest.param(["--nodes", "0"], "0 is not in the range 1<=x<=10000", id="no-nodes"),
         pytest.param(["--feature-gates", "Unheard=true"], "Unheard", id="gate"),
         pytest.param(["--runtime-config", "apps/v9=true"], "apps/v9", id="version"),
         pytest.param(["--kubeconfig", "/no/where/config"], "there is no directory", id="config"),
@@ -190,7 +191,7 @@ def test_options_of_the_last_start_that_make_no_sense_are_said(
 def test_a_second_start_is_refused_with_what_to_do(tmp_path: Path) -> None:
     hold = asyncio.run(Hold.take(tmp_path, SystemClock()))
     try:
-        result = run("--data-dir", tmp_path, "--nodes", "0")
+        result = run("--data-dir", tmp_path, "--nodes", "1")
     finally:
         hold.release()
     assert result.exit_code == 2

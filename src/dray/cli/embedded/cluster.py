@@ -70,8 +70,6 @@ async def run_cluster(
         hold = await Hold.take(settings.data_directory, clock)
         stack.callback(hold.release)
         server = await _serve(stack, settings, clock, entropy)
-        keep_fleet(settings.data_directory, settings.fleet)
-        keep_options(settings.data_directory, settings.options)
         parts = Parts()
         control_plane = ControlPlane(
             server, parts, clock=clock, entropy=entropy, gates=settings.server.gates
@@ -95,6 +93,9 @@ async def run_cluster(
         started = asyncio.ensure_future(_both(control_plane.ready(), nodes.start(stack, mode)))
         if not await parts.until(_before(started, stop)):
             return
+        # Not before: a start that fails is nothing to go on with.
+        keep_fleet(settings.data_directory, settings.fleet)
+        keep_options(settings.data_directory, settings.options)
         write_kubeconfig(
             settings.kubeconfig,
             server=server.url,

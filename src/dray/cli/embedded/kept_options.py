@@ -1,4 +1,4 @@
-"""What the last start was told of its nodes beside a fleet file, kept with the data.
+"""What the last start that became ready was told of its nodes beside a fleet file.
 
 As with the fleet file, a start without any word on nodes goes on with it, so that pods and claims
 find the nodes they are on. What is said now counts more than what was said then.
@@ -27,7 +27,7 @@ class NodeOptions(
     What is kept is read by the rules for what is typed: the file may be another version's.
     """
 
-    nodes: Annotated[int, msgspec.Meta(ge=0, le=NODES_MAX)] | None = None
+    nodes: Annotated[int, msgspec.Meta(ge=1, le=NODES_MAX)] | None = None
     runtime: Annotated[str, msgspec.Meta(pattern="^(process|memory|cri)$")] | None = None
     cri_endpoint: str | None = None
 

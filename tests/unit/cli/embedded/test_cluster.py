@@ -18,6 +18,7 @@ from dray.api.resource import DeviceClass, ResourceClaimTemplate, ResourceSlice
 from dray.cli.embedded import cluster as module
 from dray.cli.embedded.cluster import run_cluster
 from dray.cli.embedded.instance import Hold, Instance, find_instance
+from dray.cli.embedded.kept_options import NodeOptions, find_options, keep_options
 from dray.cli.embedded.layout import FLEET
 from dray.cli.embedded.nodes import Nodes
 from dray.cli.embedded.plan import plan_nodes
@@ -153,6 +154,32 @@ def test_a_kubeconfig_nowhere_is_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(ConfigurationError, match="there is no directory"):
         run_badly(settings)
+
+
+def test_a_start_that_fails_leaves_what_the_last_one_was_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / FLEET).write_text("nodes: [{name: a, runtime: memory}]")
+    keep_options(tmp_path, NodeOptions(nodes=1))
+
+    async def start(*_: object) -> None:
+        raise ConfigurationError("unix:///nope: there is no such socket")
+
+    monkeypatch.setattr(Nodes, "start", start)
+    told = NodeOptions(runtime="cri", cri_endpoint="unix:///nope")
+    with pytest.raises(ConfigurationError, match="no such socket"):
+        run_badly(replace(settings_for(tmp_path), options=told))
+    assert find_options(tmp_path) == NodeOptions(nodes=1)
+    assert (tmp_path / FLEET).exists()
+
+
+def test_what_a_start_was_told_is_kept_once_it_is_ready(tmp_path: Path) -> None:
+    told = NodeOptions(nodes=1, runtime="memory")
+
+    async def look(_client: Client, _instance: Instance) -> None:
+        assert find_options(tmp_path) == told
+
+    run_one(replace(settings_for(tmp_path), options=told), look)
 
 
 def test_it_can_be_stopped_while_it_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ OPTIONS = NodeOptions(5, "cri", "unix:///run/cri.sock")
     ("options", "typed"),
     [
         (NodeOptions(), ""),
-        (NodeOptions(nodes=0), "--nodes 0"),
+        (NodeOptions(nodes=1), "--nodes 1"),
         (NodeOptions(runtime="memory"), "--runtime memory"),
         (OPTIONS, "--nodes 5 --runtime cri --cri-endpoint unix:///run/cri.sock"),
     ],
@@ -32,9 +32,9 @@ def test_options_are_kept_and_shown_as_they_are_typed(
 
 
 def test_what_is_said_comes_before_what_others_say() -> None:
-    said = NodeOptions(nodes=0)
+    said = NodeOptions(nodes=1)
     assert OPTIONS.besides(said) == NodeOptions(None, "cri", "unix:///run/cri.sock")
-    assert said.or_else(OPTIONS) == NodeOptions(0, "cri", "unix:///run/cri.sock")
+    assert said.or_else(OPTIONS) == NodeOptions(1, "cri", "unix:///run/cri.sock")
     assert OPTIONS.or_else(said) == OPTIONS
 
 
@@ -44,7 +44,7 @@ def test_what_is_said_comes_before_what_others_say() -> None:
         "{",
         "[]",
         '{"nodes": "5"}',
-        '{"nodes": -1}',
+        '{"nodes": 0}',
         '{"nodes": 10001}',
         '{"runtime": "abacus"}',
         '{"colour": "red"}',
