@@ -252,10 +252,24 @@ async def test_partitions_of_a_broken_device_are_unhealthy_with_it(stage: Stage)
         lambda: {UNHEALTHY_TAINT} == set(stage.seen.facts[SLICE].values()),
     )
     assert await generations(stage) == before + 1, "all of them in one write"
+    stage.mark()
     troupe.faults.recover("gpu-0")
     await stage.expect(0, lambda: {stage.health("p0"), stage.health("p1")} == {"Healthy"})
-    await stage.until(lambda: {"untainted"} == set(stage.seen.facts[SLICE].values()))
+    await stage.expect(60, lambda: {"untainted"} == set(stage.seen.facts[SLICE].values()))
     assert await generations(stage) == before + 2
+
+
+@row(52, driver=False, detail=True)
+async def test_a_broken_partition_leaves_the_others_and_their_device_alone(stage: Stage) -> None:
+    troupe = await stage.add_driver(fleet=read_fleet(PARTITIONED))
+    for number in (0, 1):
+        await stage.run_pod(f"p{number}", [f"gpu-0-1g-{number}"])
+    troupe.fail(FaultKind.UNHEALTHY, "gpu-0-1g-1", message="double-bit error")
+    await stage.expect(0, lambda: stage.health("p1") == "Unhealthy (double-bit error)")
+    await stage.after(30)
+    assert stage.health("p0") == "Healthy"
+    tainted = [name for name, told in stage.seen.facts[SLICE].items() if told == UNHEALTHY_TAINT]
+    assert tainted == ["gpu-0-1g-1"]
 
 
 async def generations(stage: Stage) -> int:
