@@ -10,9 +10,11 @@ import click
 
 from dray.cli.data_directory import DEFAULT
 from dray.cli.drivers import DEFAULT_ROOT
+from dray.cli.embedded.instance import FILE_NAME as INSTANCE_FILE
 from dray.cli.embedded.layout import NODES_DIRECTORY
 from dray.cli.errors import CommandError
 from dray.cli.output import examples, printable
+from dray.cli.snapshot.names import listed
 from dray.clock import SystemClock, within
 from dray.drivers.simulated.control import SOCKET_NAME
 from dray.drivers.simulated.control import command as give
@@ -27,6 +29,10 @@ ANSWER_SECONDS: Final = 10.0
 CHECK_WHERE: Final = (
     "; check --root-dir and --driver, which say where it listens. Nodes of `dray up` have "
     f"--root-dir DATA_DIR/{NODES_DIRECTORY}/NODE, such as {DEFAULT}/{NODES_DIRECTORY}/node-1"
+)
+SIMULATED_NODES: Final = (
+    "Simulated nodes, of `dray up --nodes` or with the runtime memory, keep no files: their "
+    "devices cannot be broken this way. Those of `dray up --nodes COUNT --runtime process` can"
 )
 
 _root_option = click.option(
@@ -204,4 +210,17 @@ def _tell(root: Path, driver: str, told: dict[str, Any]) -> dict[str, Any]:
         ) from error
     except ConfigurationError as error:
         unheard = isinstance(error.__cause__, OSError)
-        raise CommandError(f"{error}{CHECK_WHERE if unheard else ''}") from error
+        raise CommandError(f"{error}{_unheard(path) if unheard else ''}") from error
+
+
+def _unheard(path: Path) -> str:
+    """What may be wrong where nobody listens."""
+    node = path.parents[2]
+    nodes, data_directory = node.parent, node.parent.parent
+    up = nodes.name == NODES_DIRECTORY and (data_directory / INSTANCE_FILE).exists()
+    if not up or node.exists():
+        return f"{CHECK_WHERE}. {SIMULATED_NODES}"
+    there = sorted(one.name for one in nodes.iterdir()) if nodes.is_dir() else []
+    others = f", only of {listed(there)}" if there else ""
+    kept = f"`dray up` in {data_directory} keeps no files of a node {node.name}{others}"
+    return f"; {kept}. {SIMULATED_NODES}"

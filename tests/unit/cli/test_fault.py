@@ -134,6 +134,21 @@ def test_a_driver_that_does_not_run_is_said_so(tmp_path: Path) -> None:
     assert "such as ~/.local/share/dray/nodes/node-1" in result.output
 
 
+def test_simulated_nodes_are_said_to_keep_no_files(tmp_path: Path) -> None:
+    why = "Simulated nodes, of `dray up --nodes` or with the runtime memory, keep no files"
+    assert why in run(tmp_path, "list").output
+    (tmp_path / "up.lock").touch()
+    root = tmp_path / "nodes" / "node-3"
+    told = run(root, "list")
+    assert told.exit_code == 2
+    assert f"`dray up` in {tmp_path} keeps no files of a node node-3. {why}" in told.output
+    assert "--root-dir" not in told.output, "it was right"
+    for name in ("node-1", "node-2"):
+        (root.parent / name).mkdir(parents=True)
+    assert "keeps no files of a node node-3, only of node-1, node-2. " in run(root, "list").output
+    assert "check --root-dir and --driver" in run(root.parent / "node-1", "list").output
+
+
 def test_a_driver_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "ANSWER_SECONDS", 0.01)
 
