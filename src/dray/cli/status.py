@@ -30,6 +30,9 @@ EXIT_NOT_RUNNING: Final = 3
 # A cluster that does not answer for so long is not well, which is an answer, too.
 ANSWER_SECONDS: Final = 5.0
 
+PENDING_SINGLY_MAX: Final = 5
+"""Pods that wait and are told of one by one."""
+
 _CHECK: Final = re.compile(r"^\[([+-])\](\S+) (?:ok|failed: (.*)|excluded: ok)$")
 
 
@@ -159,12 +162,25 @@ def _numbers(census: Census) -> Iterator[str]:
     yield f"  claims      {claims.total}, {claims.allocated} allocated, {claims.in_use} in use"
     yield (
         f"  devices     {devices.total}, {devices.in_use} in use, {devices.tainted} tainted, "
-        f"{devices.unhealthy} unhealthy"
+        f"{devices.unhealthy} unhealthy in use"
     )
-    for pod in census.pending:
-        yield f"  pending     {pod.namespace}/{pod.name}: {printable(pod.reason)}"
-    if census.pending_more:
-        yield f"  pending     and {census.pending_more} more"
+    for line in _pending(census):
+        yield f"  pending     {printable(line)}"
+
+
+def _pending(census: Census) -> Iterator[str]:
+    """Who waits and why; where many do, each reason once."""
+    total = len(census.pending) + census.pending_more
+    if total <= PENDING_SINGLY_MAX:
+        yield from (f"{pod.namespace}/{pod.name}: {pod.reason}" for pod in census.pending)
+        return
+    for one in census.pending_reasons:
+        more = ", …" if one.count > len(one.pods) else ""
+        count = f"{one.count} pods, " if one.count > 1 else ""
+        yield f"{count}{', '.join(one.pods)}{more}: {one.reason}"
+    left = total - sum(one.count for one in census.pending_reasons)
+    if left:
+        yield f"and {left} more"
 
 
 def _duration(seconds: float) -> str:

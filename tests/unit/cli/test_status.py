@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
@@ -17,6 +18,7 @@ from dray.cli.embedded.census import (
     DeviceCounts,
     NodeCounts,
     PendingPod,
+    PendingReason,
 )
 from dray.cli.embedded.instance import Hold, Instance
 from dray.cli.program import run as run_program
@@ -78,6 +80,13 @@ CENSUS = Census(
     devices=DeviceCounts(total=8, in_use=4, tainted=1, unhealthy=1),
     pending=(PendingPod(namespace="ns", name="p", reason="0/2 nodes\x1b[2J are available"),),
     pending_more=20,
+    pending_reasons=(
+        PendingReason(
+            reason="0/2 nodes\x1b[2J are available", count=17, pods=("ns/p", "ns/q", "ns/r")
+        ),
+        PendingReason(reason="no image", count=2, pods=("ns/s", "ns/t")),
+        PendingReason(reason="not scheduled yet", count=1, pods=("ns/u",)),
+    ),
 )
 
 
@@ -104,10 +113,20 @@ def test_people_are_told_everything() -> None:
         "  nodes       2, 1 ready",
         "  pods        21 Pending, 3 Running",
         "  claims      5, 4 allocated, 3 in use",
-        "  devices     8, 4 in use, 1 tainted, 1 unhealthy",
-        "  pending     ns/p: 0/2 nodes\\x1b[2J are available",
-        "  pending     and 20 more",
+        "  devices     8, 4 in use, 1 tainted, 1 unhealthy in use",
+        "  pending     17 pods, ns/p, ns/q, ns/r, …: 0/2 nodes\\x1b[2J are available",
+        "  pending     2 pods, ns/s, ns/t: no image",
+        "  pending     ns/u: not scheduled yet",
+        "  pending     and 1 more",
     ]
+
+
+def test_a_few_pods_that_wait_are_told_one_by_one() -> None:
+    few = tuple(PendingPod(namespace="ns", name=name, reason="no room") for name in "abcde")
+    census = msgspec.structs.replace(CENSUS, pending=few, pending_more=0)
+    status = Status(running=True, data_directory="/data", census=census)
+    told = [line for line in lines_of(status) if "pending" in line]
+    assert told == [f"  pending     ns/{name}: no room" for name in "abcde"]
 
 
 @pytest.mark.parametrize(

@@ -25,11 +25,13 @@ __all__ = [
     "DeviceCounts",
     "NodeCounts",
     "PendingPod",
+    "PendingReason",
     "take_census",
 ]
 
 # The first few say it; `kubectl get pods` has all.
 PENDING_TOLD_MAX: Final = 20
+PODS_NAMED_MAX: Final = 3
 REASON_CHARACTERS_MAX: Final = 300
 
 UNSCHEDULABLE_EFFECTS: Final = frozenset({"NoSchedule", "NoExecute"})
@@ -54,7 +56,7 @@ class DeviceCounts(_Struct, frozen=True):
     total: int
     in_use: int
     tainted: int
-    unhealthy: int  # as pods that have them are told
+    unhealthy: int  # of those in use, as pods that have them are told
 
 
 class PendingPod(_Struct, frozen=True):
@@ -63,6 +65,14 @@ class PendingPod(_Struct, frozen=True):
     namespace: str
     name: str
     reason: str
+
+
+class PendingReason(_Struct, frozen=True):
+    """What some pods wait for alike."""
+
+    reason: str
+    count: int
+    pods: tuple[str, ...]  # the first of them, as namespace/name
 
 
 class Census(_Struct, frozen=True):
@@ -74,6 +84,7 @@ class Census(_Struct, frozen=True):
     devices: DeviceCounts
     pending: tuple[PendingPod, ...]  # the longest waiting first
     pending_more: int  # that are not listed
+    pending_reasons: tuple[PendingReason, ...] = ()  # of all that wait, the most common first
 
 
 def take_census(
@@ -100,6 +111,7 @@ def take_census(
         devices=_devices(list(slices), claims, pods),
         pending=tuple(PendingPod(**_pending(pod)) for pod in listed),
         pending_more=len(waiting) - len(listed),
+        pending_reasons=tuple(_grouped(waiting))[:PENDING_TOLD_MAX],
     )
 
 
@@ -163,6 +175,15 @@ def _pending(pod: Pod) -> dict[str, str]:
         "name": name,
         "reason": shorten(_reason(pod), characters_max=REASON_CHARACTERS_MAX),
     }
+
+
+def _grouped(waiting: list[Pod]) -> Iterator[PendingReason]:
+    pods: dict[str, list[str]] = {}
+    for pod in waiting:
+        told = _pending(pod)
+        pods.setdefault(told["reason"], []).append(f"{told['namespace']}/{told['name']}")
+    for reason, names in sorted(pods.items(), key=lambda item: -len(item[1])):
+        yield PendingReason(reason=reason, count=len(names), pods=tuple(names[:PODS_NAMED_MAX]))
 
 
 def _reason(pod: Pod) -> str:

@@ -140,3 +140,12 @@ def test_the_list_of_those_who_wait_is_bounded() -> None:
     assert len(census.pending) == PENDING_TOLD_MAX
     assert census.pending[0].name == "p000"
     assert census.pending_more == 5
+
+
+def test_those_who_wait_for_the_same_are_told_together() -> None:
+    full = (condition("PodScheduled", "Unschedulable", "0/2 nodes"),)
+    pods = [pod("a"), *(pod(f"p{number}", conditions=full) for number in range(30))]
+    most, other = take_census([], pods, [], []).pending_reasons
+    assert (most.reason, most.count) == ("0/2 nodes", 30)
+    assert most.pods == ("ns/p0", "ns/p1", "ns/p10")
+    assert (other.reason, other.count, other.pods) == ("not scheduled yet", 1, ("ns/a",))
