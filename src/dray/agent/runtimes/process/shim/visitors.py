@@ -106,16 +106,21 @@ class Visitors:
     # Private --------------------------------------------------------------------------------------
 
     def _accept(self, _: int) -> None:
+        """Let in all who came, and hear what they want: most have said it by now."""
         assert self._listener is not None
-        with suppress(OSError):
-            accepted, _address = self._listener.accept()
+        while True:
+            try:
+                accepted, _address = self._listener.accept()
+            except OSError:
+                return
             if len(self._visitors) >= VISITORS_MAX:
                 accepted.close()
-                return
+                continue
             accepted.setblocking(False)
             visitor = _Visitor(accepted)
             self._visitors[accepted.fileno()] = visitor
             self._watch(visitor)
+            self._serve(visitor, select.POLLIN)
 
     def _watch(self, visitor: _Visitor) -> None:
         is_full = len(self._input_pending) >= INPUT_BYTES_MAX and visitor.feeds
@@ -143,6 +148,8 @@ class Visitors:
         if kind == frames.ATTACH:
             visitor.attached = True
         elif kind == frames.INPUT:
+            # Whoever attached before this was written is to see what comes of it.
+            self._accept(select.POLLIN)
             visitor.feeds = True
             self._feed(payload)
         elif kind == frames.INPUT_END and self._stdin_once:

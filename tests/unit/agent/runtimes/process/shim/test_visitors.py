@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import socket
 from pathlib import Path
 
@@ -35,6 +37,25 @@ def test_all_who_attached_see_what_is_written_and_feed_one_stdin() -> None:
             await second.write(b"three\n")
             assert await second.read() == (1, b"three\n")
             await second.close()
+
+    asyncio.run(main())
+
+
+def test_who_attached_before_something_was_written_sees_what_comes_of_it() -> None:
+    async def main() -> None:
+        async with host() as here:
+            container_id = await here.start("cat", stdin=True)
+            first = await here.runtime.open_session(container_id, TYPING)
+            await first.write(b"one\n")
+            assert await first.read() == (1, b"one\n")
+            # All of this is there when the supervisor looks again.
+            os.kill(here.supervisor(container_id), signal.SIGSTOP)
+            others = [await here.runtime.open_session(container_id, TYPING) for _ in range(5)]
+            await first.write(b"two\n")
+            os.kill(here.supervisor(container_id), signal.SIGCONT)
+            for session in (first, *others):
+                assert await asyncio.wait_for(session.read(), 20) == (1, b"two\n")
+                await session.close()
 
     asyncio.run(main())
 
